@@ -9,8 +9,8 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use candor::store::{
-    Answer, Circumstances, Event, Fingerprint, Holder, Key, Options, Outcome as Kept, OutcomeKind,
-    Owner, Quotas, RecordId, Rules, Scope, Store, StoreError, open,
+    AuditContext, Event, EventReply, Fingerprint, Holder, Key, LedgerLimits, Options, OutcomeKind,
+    Owner, Quotas, RecordId, Scope, Store, StoreError, StoredResult as Kept, open,
 };
 use rusqlite::{Connection, params};
 use serde_json::{Value, json};
@@ -37,7 +37,8 @@ pub async fn together() -> Outcome<Value> {
         keys_per_hour: u64::MAX,
         ..Quotas::default()
     };
-    let options = Options { rules: Rules { quotas, ..Rules::default() }, ..Options::default() };
+    let options =
+        Options { rules: LedgerLimits { quotas, ..LedgerLimits::default() }, ..Options::default() };
     let store = open(&format!("sqlite:{}", file.0.display()), options)?;
     all(&store, "warm-up", WARM_UP / CALLERS).await?;
     let begun = Instant::now();
@@ -67,13 +68,13 @@ async fn all(store: &Arc<dyn Store>, name: &'static str, each: u32) -> Outcome<(
 async fn call(store: &dyn Store, key: &str) -> Result<(), StoreError> {
     let id = id(key);
     let owner = Owner::random()?;
-    let say = |event| store.apply(&id, event, Circumstances::default());
+    let say = |event| store.apply(&id, event, AuditContext::default());
     let fingerprint = Fingerprint([7; 32]);
     let start = Event::Start { fingerprint, owner, by_nature: false, approval: None };
-    let Answer::Started { fence, .. } = say(start).await? else { panic!("{key} is taken") };
+    let EventReply::Started { fence, .. } = say(start).await? else { panic!("{key} is taken") };
     let holder = Holder { owner, fence };
     let outcome = Kept::new(OutcomeKind::Success, vec![b'x'; 200]);
-    assert_eq!(say(Event::Complete { holder, outcome }).await?, Answer::Done);
+    assert_eq!(say(Event::Complete { holder, outcome }).await?, EventReply::Done);
     Ok(())
 }
 

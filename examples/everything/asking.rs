@@ -46,7 +46,7 @@ fn test_elicitation() -> Arc<dyn Tool> {
     shown(tool.description("Asks the person"))
 }
 
-fn in_words(answer: &Elicited) -> String {
+fn in_words(answer: &ElicitAnswer) -> String {
     let content = answer.accepted().map_or_else(|| "{}".to_owned(), Value::to_string);
     format!("action={}, content={content}", answer.action())
 }
@@ -102,13 +102,13 @@ async fn ask(
     message: &str,
     property: &str,
     kind: &str,
-) -> Result<Elicited, ToolError> {
+) -> Result<ElicitAnswer, ToolError> {
     let form =
         json!({"type": "object", "properties": {property: {"type": kind}}, "required": [property]});
     Ok(ctx.elicit(Elicit::form(message, &form).key(key)).await?)
 }
 
-fn text<'a>(answer: &'a Elicited, property: &str) -> &'a str {
+fn text<'a>(answer: &'a ElicitAnswer, property: &str) -> &'a str {
     answer.accepted().and_then(|content| content[property].as_str()).unwrap_or("stranger")
 }
 

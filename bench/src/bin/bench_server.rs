@@ -6,7 +6,7 @@ use std::error::Error;
 use std::net::Ipv4Addr;
 use std::process::ExitCode;
 
-use ::candor::Ask;
+use ::candor::AskLevel;
 use candor_bench::LISTENING;
 use candor_bench::peers::{bare_axum, bare_stdio, bytes, candor, rmcp};
 use tokio::net::TcpListener;
@@ -54,10 +54,10 @@ async fn serve(mode: &str, tools: usize) -> Result<(), Box<dyn Error>> {
         "bytes" => bytes::serve(listen().await?, tools).await?,
         "candor" => candor::serve(listen().await?, tools).await?,
         "candor-ledger" => {
-            candor::serve_with_ledger(listen().await?, tools, Ask::Never).await?;
+            candor::serve_with_ledger(listen().await?, tools, AskLevel::Never).await?;
         }
         "candor-gate" => {
-            candor::serve_with_ledger(listen().await?, tools, Ask::Destructive).await?;
+            candor::serve_with_ledger(listen().await?, tools, AskLevel::Destructive).await?;
         }
         "rmcp" => rmcp::serve(listen().await?, rmcp::Answers::Json).await?,
         "rmcp-session" => rmcp::serve(listen().await?, rmcp::Answers::Events).await?,

@@ -64,7 +64,7 @@ pub async fn run(name: &str, cpu: Duration, mode: &[String]) -> Outcome<Option<V
         Outcome::Ok(Caller::Rmcp(().serve_with_lifecycle(http, lifecycle).await?))
     };
     let candor = async |era| {
-        let connect = Client::connect(&url).trust(Trust::Known).era(era);
+        let connect = Client::connect(&url).trust(Trust::Trusted).era(era);
         Outcome::Ok(Caller::Candor(connect.await?))
     };
     let caller = match name {

@@ -4,13 +4,13 @@
 use std::io;
 use std::sync::Arc;
 
-use ::candor::hints::{Hints, Row, Table, Test};
+use ::candor::hints::{Condition, EffectRow, EffectTable, Hints};
 use ::candor::prelude::*;
 use ::candor::protocol::types::ToolAnnotations;
 use ::candor::run::ServeArgs;
 use ::candor::tool::Tool;
 use ::candor::transport::http::{Http, endpoint};
-use ::candor::{Ask, BuildError, Limits, store};
+use ::candor::{AskLevel, BuildError, Limits, store};
 use axum::Router;
 use candor_console::Console;
 use tokio::net::TcpListener;
@@ -25,7 +25,11 @@ pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
 }
 
 /// The same, remembering its calls in a file, and asking a person before what `ask` covers.
-pub async fn serve_with_ledger(listener: TcpListener, tools: usize, ask: Ask) -> io::Result<()> {
+pub async fn serve_with_ledger(
+    listener: TcpListener,
+    tools: usize,
+    ask: AskLevel,
+) -> io::Result<()> {
     let file = std::env::temp_dir().join(format!("candor-bench-{}.db", std::process::id()));
     let url = format!("sqlite:{}", file.display());
     let store = store::open(&url, store::Options::default()).map_err(io::Error::other)?;
@@ -74,11 +78,11 @@ fn echo(name: &str) -> JsonTool {
 }
 
 /// Effects that depend on an argument, in the usual size.
-pub(crate) fn by_units() -> Table {
-    let row = |units: &str, hints| Row::when("units", Test::equals(units)).then(hints);
-    Table::new()
+pub(crate) fn by_units() -> EffectTable {
+    let row = |units: &str, hints| EffectRow::when("units", Condition::equals(units)).then(hints);
+    EffectTable::new()
         .row(row("imperial", Hints::ADDS))
-        .row(Row::when("days", Test::Range(Some(10.0), None)).then(Hints::DELETES))
+        .row(EffectRow::when("days", Condition::Range(Some(10.0), None)).then(Hints::DELETES))
         .row(row("metric", Hints::READS))
 }
 

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use candor_client::{Basis, Client, Error, Hints, Judgement, Refusal, Trust};
+use candor_client::{Client, EffectSource, Error, Hints, RefusalSource, Trust, Verdict};
 use futures_util::future::join_all;
 use serde_json::{Value, json};
 use tokio::sync::Notify;
@@ -27,14 +27,14 @@ pub(crate) async fn reads(stage: &Stage, client: &Client) -> Checked {
 pub(crate) async fn foresee(stage: &Stage, client: &Client) {
     let reads = stage.peer.reads();
     check("foresees that a call only reads", async {
-        let foreseen = client.foresee(&reads.tool, &reads.arguments).await?;
-        let good = foreseen.hints.is_read_only() && foreseen.basis == Basis::Declared;
-        holds(good && foreseen.judgement == Judgement::Allow, format!("foresees {foreseen:?}"))
+        let foreseen = client.explain(&reads.tool, &reads.arguments).await?;
+        let good = foreseen.hints.is_read_only() && foreseen.basis == EffectSource::Declared;
+        holds(good && foreseen.judgement == Verdict::Allow, format!("foresees {foreseen:?}"))
     })
     .await;
     if let Some(adds) = stage.peer.call("adds") {
         check("foresees that a call adds", async {
-            let foreseen = client.foresee(&adds.tool, &adds.arguments).await?;
+            let foreseen = client.explain(&adds.tool, &adds.arguments).await?;
             let hints = foreseen.hints;
             holds(!hints.is_read_only() && !hints.is_destructive(), format!("{hints:?}"))
         })
@@ -42,9 +42,9 @@ pub(crate) async fn foresee(stage: &Stage, client: &Client) {
     }
     if let Some(mystery) = stage.peer.call("undeclared") {
         check("assumes the worst of a tool that declares nothing", async {
-            let foreseen = client.foresee(&mystery.tool, &mystery.arguments).await?;
-            let good = foreseen.hints == Hints::WORST && foreseen.basis == Basis::Nothing;
-            holds(good && foreseen.judgement == Judgement::Ask, format!("foresees {foreseen:?}"))
+            let foreseen = client.explain(&mystery.tool, &mystery.arguments).await?;
+            let good = foreseen.hints == Hints::WORST && foreseen.basis == EffectSource::Nothing;
+            holds(good && foreseen.judgement == Verdict::Ask, format!("foresees {foreseen:?}"))
         })
         .await;
     }
@@ -55,8 +55,8 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
     check("calls what reads without asking", reads(stage, client)).await;
     let reading = stage.peer.reads();
     check("asks about everything that a stranger does", async {
-        let stranger = stage.connect(Trust::Stranger).await?;
-        let foreseen = stranger.foresee(&reading.tool, &reading.arguments).await?;
+        let stranger = stage.connect(Trust::Untrusted).await?;
+        let foreseen = stranger.explain(&reading.tool, &reading.arguments).await?;
         holds(foreseen.hints == Hints::WORST, format!("believes it: {:?}", foreseen.hints))?;
         refused(&stranger, &reading).await?;
         let result = stranger
@@ -99,11 +99,11 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
 async fn refused(client: &Client, named: &Named) -> Checked {
     let call = || client.call_safely(&named.tool, named.arguments.clone());
     match call().await {
-        Err(Error::Refused(Refusal::NobodyToAsk)) => {}
+        Err(Error::Refused(RefusalSource::NobodyToAsk)) => {}
         other => return Err(Mismatch(format!("with nobody to ask: {other:?}"))),
     }
     match call().confirm(|_| async { false }).await {
-        Err(Error::Refused(Refusal::Person)) => Ok(()),
+        Err(Error::Refused(RefusalSource::Person)) => Ok(()),
         other => Err(Mismatch(format!("after a no: {other:?}"))),
     }
 }

@@ -28,7 +28,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_client::types::{Content, CreateMessageResult, Role, Root};
-use candor_client::{Client, Connect, Elicited, Era, Limits, Program, Trust};
+use candor_client::{Client, ClientLimits, Connect, ElicitReply, Era, Program, Trust};
 
 use check::{Checked, check, holds};
 use peer::{Peer, text, texts};
@@ -94,7 +94,7 @@ impl Stage {
         let person = move |question: candor_client::Elicitation| {
             asked.lock().expect("no holder panics").push(question.message);
             let form = form.clone();
-            async move { Elicited::Accept(form) }
+            async move { ElicitReply::Accept(form) }
         };
         let asked = self.asked.clone();
         let model = move |question: candor_client::types::CreateMessageParams| {
@@ -105,7 +105,7 @@ impl Stage {
         let mut connect = self.way().trust(trust).on_elicit(person).on_sample(model);
         connect = connect.roots([Root::new(format!("file://{}", self.folder))]);
         // A busy machine makes nobody old.
-        let mut limits = Limits::default();
+        let mut limits = ClientLimits::default();
         limits.probe = Duration::from_secs(15);
         connect = connect.limits(limits);
         if self.told {
@@ -116,7 +116,7 @@ impl Stage {
 
     async fn arrive(&self) -> Client {
         let client = check("connects and learns who answers", async {
-            let client = self.connect(Trust::Known).await?;
+            let client = self.connect(Trust::Trusted).await?;
             holds(client.era() == self.era, format!("it speaks {}", client.revision().as_str()))?;
             let name = client.server().map(|server| server.name);
             holds(
@@ -158,7 +158,7 @@ impl Stage {
         })
         .await;
         check("leaves nothing behind if it is only dropped", async {
-            let another = self.connect(Trust::Known).await?;
+            let another = self.connect(Trust::Trusted).await?;
             let started = process::descendants();
             drop(another);
             process::gone(&started).await;

@@ -12,23 +12,23 @@ Save it where your shell loads completions:
   bash  candor completions bash > ~/.local/share/bash-completion/completions/candor
   zsh   candor completions zsh > \"${fpath[1]}/_candor\"
   fish  candor completions fish > ~/.config/fish/completions/candor.fish")]
-pub(crate) struct Args {
-    shell: Known,
+pub(crate) struct CompletionsArgs {
+    shell: TestedShell,
 }
 
 /// The shells that are tried in our tests; the crate knows more.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
-enum Known {
+enum TestedShell {
     Bash,
     Zsh,
     Fish,
 }
 
-pub(crate) fn run(args: &Args, mut command: clap::Command) -> Result<(), Failure> {
+pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<(), Failure> {
     let shell = match args.shell {
-        Known::Bash => Shell::Bash,
-        Known::Zsh => Shell::Zsh,
-        Known::Fish => Shell::Fish,
+        TestedShell::Bash => Shell::Bash,
+        TestedShell::Zsh => Shell::Zsh,
+        TestedShell::Fish => Shell::Fish,
     };
     command.set_bin_name("candor");
     command.build();

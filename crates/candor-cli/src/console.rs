@@ -6,7 +6,7 @@ use crate::exit::Failure;
 use crate::ledger::Ledger;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ConsoleArgs {
     /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true)]
     ledger: Option<String>,
@@ -16,7 +16,7 @@ pub(crate) struct Args {
     http: Option<SocketAddr>,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: ConsoleArgs) -> Result<(), Failure> {
     let store = Ledger::of(args.ledger.as_deref())?.open(true)?;
     Ok(candor::run::console(store, args.http).await?)
 }

@@ -6,7 +6,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::Duration;
 use std::{env, fs, thread};
 
-use candor_ledger::{Options, Place, Store, StoreError, default_path};
+use candor_ledger::{LedgerAddress, Options, Store, StoreError, default_path};
 
 use candor::desk::shown::shown;
 
@@ -22,7 +22,7 @@ const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
 
 /// What every command that reads a ledger is told.
 #[derive(Debug, clap::Args)]
-pub(crate) struct Reading {
+pub(crate) struct LedgerArgs {
     /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true, global = true)]
     ledger: Option<String>,
@@ -32,7 +32,7 @@ pub(crate) struct Reading {
     pub(crate) json: bool,
 }
 
-impl Reading {
+impl LedgerArgs {
     pub(crate) fn ledger(&self) -> Result<Ledger, Failure> {
         Ledger::of(self.ledger.as_deref())
     }
@@ -65,7 +65,7 @@ fn flag_where(set: Option<&str>, url: &str) -> String {
 /// people it can be filled in again.
 fn without_password(url: &str) -> String {
     const PARAMETER: &str = "password=";
-    let is_server = matches!(Place::parse(url), Ok(Place::Server(_)));
+    let is_server = matches!(LedgerAddress::parse(url), Ok(LedgerAddress::Server(_)));
     let Some((scheme, rest)) = url.split_once("://").filter(|_| is_server) else {
         return url.to_owned();
     };
@@ -91,26 +91,26 @@ fn without_password(url: &str) -> String {
 
 /// The same ledger, named so that it is the same in any folder.
 pub(crate) fn from_anywhere(url: &str) -> String {
-    let whole = match Place::parse(url) {
-        Ok(Place::File(path)) if path.is_relative() => std::path::absolute(path).ok(),
+    let whole = match LedgerAddress::parse(url) {
+        Ok(LedgerAddress::File(path)) if path.is_relative() => std::path::absolute(path).ok(),
         _ => None,
     };
     whole.map_or_else(|| url.to_owned(), |path| format!("sqlite:{}", path.display()))
 }
 
 /// A ledger that can be looked at.
-pub(crate) struct Ledger(Place);
+pub(crate) struct Ledger(LedgerAddress);
 
 impl Ledger {
     /// What the flag says; the file in the state directory without it.
     pub(crate) fn of(flag: Option<&str>) -> Result<Self, Failure> {
         let Some(flag) = flag.filter(|flag| !flag.is_empty()) else {
             return default_path()
-                .map(|path| Self(Place::File(path)))
+                .map(|path| Self(LedgerAddress::File(path)))
                 .ok_or_else(|| Failure::failed(format!("no state directory was found: {OTHERS}")));
         };
-        match Place::parse(flag) {
-            Ok(Place::Memory) => Err(Failure::usage(
+        match LedgerAddress::parse(flag) {
+            Ok(LedgerAddress::Memory) => Err(Failure::usage(
                 "memory: exists only inside the process that uses it; other processes cannot read it. \
                  Start the server with --ledger sqlite:PATH to store a history",
             )),
@@ -125,7 +125,7 @@ impl Ledger {
 
     /// `aloud`: a person reads along, who is told if it takes long.
     pub(crate) fn open(&self, aloud: bool) -> Result<Arc<dyn Store>, Failure> {
-        if let Place::File(path) = &self.0 {
+        if let LedgerAddress::File(path) = &self.0 {
             self.exists(path)?;
         }
         // Whoever holds it is waited for, and for longer than people like to wait in silence.
@@ -144,7 +144,7 @@ impl Ledger {
                 Failure::usage(format!("--ledger {}: {}", self.name(), shown(&text)))
             }
             // Some errors of a file name it themselves.
-            (Place::File(path), text) if text.contains(&*path.to_string_lossy()) => {
+            (LedgerAddress::File(path), text) if text.contains(&*path.to_string_lossy()) => {
                 let another = matches!(error, StoreError::Unavailable(_));
                 let another = if another { format!("; {OTHERS}") } else { String::new() };
                 Failure::failed(format!("{}{another}", shown(&text)))
@@ -177,7 +177,7 @@ impl Ledger {
     /// Why it cannot be used, and what to do.
     pub(crate) fn failed(&self, error: &StoreError) -> Failure {
         match (&self.0, error) {
-            (Place::File(_), StoreError::Corrupt(_)) => {
+            (LedgerAddress::File(_), StoreError::Corrupt(_)) => {
                 self.problem(&format!("{error}; restore a backup; {OTHERS}"))
             }
             _ => self.problem(&error.to_string()),

@@ -60,39 +60,39 @@ struct Cli {
 #[allow(clippy::large_enum_variant)] // there is one of it
 enum Command {
     /// Start here: a demo server with invoices, files, and a crash
-    Demo(demo::Args),
+    Demo(demo::DemoArgs),
     /// Serve a folder: its files as resources, and tools to work on them
-    Files(files::Args),
+    Files(files::FilesArgs),
     /// List a server's tools and their effects
-    Tools(talk::tools::Args),
+    Tools(talk::tools::ToolsArgs),
     /// Show a call's effect and decision without running it
-    Explain(talk::explain::Args),
+    Explain(talk::explain::ExplainArgs),
     /// Call a tool; asks before a call that may delete
-    Call(talk::call::Args),
+    Call(talk::call::CallArgs),
     /// List the resources of a server, as a tree
-    Resources(talk::resources::Args),
+    Resources(talk::resources::ResourcesArgs),
     /// Read a resource
-    Read(talk::read::Args),
+    Read(talk::read::ReadArgs),
     /// Print changes on a server, until Ctrl-C
-    Watch(talk::watch::Args),
+    Watch(talk::watch::WatchArgs),
     /// List the prompts of a server, or fill one in
-    Prompts(talk::prompts::Args),
+    Prompts(talk::prompts::PromptsArgs),
     /// Diagnose the connection to a server
-    Doctor(talk::doctor::Args),
+    Doctor(talk::doctor::DoctorArgs),
     /// Review pending approvals
-    Approvals(approvals::Args),
+    Approvals(approvals::ApprovalsArgs),
     /// List past calls
-    History(history::Args),
+    History(history::HistoryArgs),
     /// Serve a web page with the approvals and history of a ledger's servers
-    Console(console::Args),
+    Console(console::ConsoleArgs),
     /// Create a bearer token for --tokens
-    Token(token::Args),
+    Token(token::TokenArgs),
     /// Print the configuration that a host needs for a server
-    Config(config::Args),
+    Config(config::ConfigArgs),
     /// Create a crate with a server
-    New(new::Args),
+    New(new::NewArgs),
     /// Print a shell's completion script
-    Completions(completions::Args),
+    Completions(completions::CompletionsArgs),
 }
 
 #[tokio::main]

@@ -4,13 +4,13 @@ use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
-pub(crate) struct Args {
+pub(crate) struct OperatorArgs {
     /// The operator's name [default: the user of this system]
     #[arg(long, value_name = "NAME", value_parser = named)]
     by: Option<String>,
 }
 
-impl Args {
+impl OperatorArgs {
     pub(crate) fn name(&self) -> Result<String, Failure> {
         let by = self.by.clone().or_else(user);
         by.ok_or_else(|| Failure::usage("the operator's name is missing: use --by NAME"))

@@ -9,12 +9,12 @@ use candor_ledger::StoreError;
 use serde_json::Value;
 
 use crate::exit::Failure;
-use crate::ledger::{Ledger, Reading};
+use crate::ledger::{Ledger, LedgerArgs};
 use crate::terminal;
 use crate::width::{columns, padded};
 
 /// Why a command ends early.
-pub(crate) enum Problem {
+pub(crate) enum CommandEnd {
     /// Whoever read us has enough, as `head` does: no reason to complain.
     NobodyReads,
     /// The ledger.
@@ -23,11 +23,11 @@ pub(crate) enum Problem {
     Told(Failure),
 }
 
-pub(crate) fn told(problem: impl std::fmt::Display) -> Problem {
+pub(crate) fn told(problem: impl std::fmt::Display) -> CommandEnd {
     Failure::failed(problem).into()
 }
 
-impl From<io::Error> for Problem {
+impl From<io::Error> for CommandEnd {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             io::ErrorKind::BrokenPipe => Self::NobodyReads,
@@ -36,22 +36,22 @@ impl From<io::Error> for Problem {
     }
 }
 
-impl From<desk::Problem> for Problem {
-    fn from(problem: desk::Problem) -> Self {
+impl From<desk::OperatorError> for CommandEnd {
+    fn from(problem: desk::OperatorError) -> Self {
         match problem {
-            desk::Problem::Store(error) => Self::Store(error),
+            desk::OperatorError::Store(error) => Self::Store(error),
             other => told(other),
         }
     }
 }
 
-impl From<Failure> for Problem {
+impl From<Failure> for CommandEnd {
     fn from(failure: Failure) -> Self {
         Self::Told(failure)
     }
 }
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for CommandEnd {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }
@@ -78,7 +78,7 @@ impl Out {
     }
 
     /// For what a ledger holds.
-    pub(crate) fn of_ledger(read: &Reading) -> Self {
+    pub(crate) fn of_ledger(read: &LedgerArgs) -> Self {
         Self { same: read.same(), ..Self::new(read.json) }
     }
 
@@ -141,13 +141,13 @@ impl Out {
     /// How a command on this ledger ended.
     pub(crate) fn end(
         &mut self,
-        done: Result<(), Problem>,
+        done: Result<(), CommandEnd>,
         ledger: &Ledger,
     ) -> Result<(), Failure> {
         match done.and_then(|()| Ok(self.flush()?)) {
-            Ok(()) | Err(Problem::NobodyReads) => Ok(()),
-            Err(Problem::Store(error)) => Err(ledger.failed(&error)),
-            Err(Problem::Told(failure)) => Err(failure),
+            Ok(()) | Err(CommandEnd::NobodyReads) => Ok(()),
+            Err(CommandEnd::Store(error)) => Err(ledger.failed(&error)),
+            Err(CommandEnd::Told(failure)) => Err(failure),
         }
     }
 

@@ -6,19 +6,19 @@ use std::path::PathBuf;
 
 use candor::desk::shown::shown;
 
-use crate::reach::Surroundings;
+use crate::reach::CliEnvironment;
 
 /// Nobody says more than this.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-pub(crate) struct Remembered {
+pub(crate) struct AcceptedStore {
     /// `None`: no state folder was found.
     folder: Option<PathBuf>,
     name: &'static str,
 }
 
-impl Remembered {
-    pub(crate) fn of(here: &Surroundings, name: &'static str) -> Self {
+impl AcceptedStore {
+    pub(crate) fn of(here: &CliEnvironment, name: &'static str) -> Self {
         Self { folder: here.state.clone(), name }
     }
 

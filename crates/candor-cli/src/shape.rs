@@ -76,7 +76,7 @@ impl BitOr for Kinds {
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
     links: Links<'a>,
-    pub(crate) ways: Vec<Way<'a>>,
+    pub(crate) ways: Vec<Alternative<'a>>,
 }
 
 /// Where references lead, in the whole schema. It is read once; one that cannot be read has none that lead anywhere.
@@ -95,7 +95,7 @@ impl<'a> Links<'a> {
 
 /// One alternative: values of these kinds that fit all of these schemas.
 #[derive(Debug, Clone)]
-pub(crate) struct Way<'a> {
+pub(crate) struct Alternative<'a> {
     pub(crate) kinds: Kinds,
     parts: Vec<&'a Map<String, Value>>,
 }
@@ -114,7 +114,7 @@ impl<'a> Shape<'a> {
     /// Of a schema that stands in another, in which its references are looked up.
     pub(crate) fn within(root: &'a Value, schema: &'a Value) -> Self {
         let links = Links::of(root);
-        let ways = Reading::new(&links).ways(schema, 0);
+        let ways = SchemaReading::new(&links).ways(schema, 0);
         Self { links, ways }
     }
 
@@ -125,13 +125,13 @@ impl<'a> Shape<'a> {
     /// The declared members of all alternatives, in the order in which they are declared.
     pub(crate) fn names(&self) -> Vec<&'a str> {
         let mut seen = HashSet::new();
-        let all = self.objects().flat_map(Way::names);
+        let all = self.objects().flat_map(Alternative::names);
         all.filter(|name| seen.insert(*name)).collect()
     }
 
     /// The members without which no alternative is complete, in the order in which they are declared.
     pub(crate) fn required(&self) -> Vec<&'a str> {
-        let mut lists = self.objects().map(Way::required);
+        let mut lists = self.objects().map(Alternative::required);
         let Some(first) = lists.next() else { return Vec::new() };
         let mut needed: HashSet<_> = first.iter().copied().collect();
         for list in lists {
@@ -152,7 +152,7 @@ impl<'a> Shape<'a> {
     pub(crate) fn item(&self) -> Self {
         let lists = self.ways.iter().filter(|way| way.kinds.has(Kinds::ARRAY));
         let items = lists.map(|way| way.item(&self.links)).collect();
-        self.joined(items).unwrap_or_else(|| self.with(vec![Way::any()]))
+        self.joined(items).unwrap_or_else(|| self.with(vec![Alternative::any()]))
     }
 
     /// What is left when values of this kind are not meant.
@@ -165,7 +165,7 @@ impl<'a> Shape<'a> {
     }
 
     /// The shape that one of its alternatives has by itself.
-    pub(crate) fn only(&self, way: &Way<'a>) -> Self {
+    pub(crate) fn only(&self, way: &Alternative<'a>) -> Self {
         self.with(vec![way.clone()])
     }
 
@@ -174,11 +174,11 @@ impl<'a> Shape<'a> {
         self.ways.iter().flat_map(|way| &way.parts).find_map(|part| part.get("default"))
     }
 
-    fn objects(&self) -> impl Iterator<Item = &Way<'a>> {
+    fn objects(&self) -> impl Iterator<Item = &Alternative<'a>> {
         self.ways.iter().filter(|way| way.kinds.has(Kinds::OBJECT))
     }
 
-    fn joined(&self, found: Vec<Vec<Way<'a>>>) -> Option<Self> {
+    fn joined(&self, found: Vec<Vec<Alternative<'a>>>) -> Option<Self> {
         if found.is_empty() {
             return None;
         }
@@ -186,12 +186,12 @@ impl<'a> Shape<'a> {
         Some(self.with(ways))
     }
 
-    fn with(&self, ways: Vec<Way<'a>>) -> Self {
+    fn with(&self, ways: Vec<Alternative<'a>>) -> Self {
         Self { links: self.links.clone(), ways }
     }
 }
 
-impl<'a> Way<'a> {
+impl<'a> Alternative<'a> {
     fn any() -> Self {
         Self { kinds: Kinds::ANY, parts: Vec::new() }
     }
@@ -227,7 +227,7 @@ impl<'a> Way<'a> {
         let declared = |part: &&'a Map<String, Value>| part.get("properties")?.get(name);
         let mut found = self.parts.iter().filter_map(declared).peekable();
         if found.peek().is_some() {
-            return Some(Reading::new(links).all(found, 0));
+            return Some(SchemaReading::new(links).all(found, 0));
         }
         self.further(links)
     }
@@ -245,7 +245,7 @@ impl<'a> Way<'a> {
             }
         }
         if !said.is_empty() {
-            return Some(Reading::new(links).all(said.into_iter(), 0));
+            return Some(SchemaReading::new(links).all(said.into_iter(), 0));
         }
         self.names().next().is_none().then(|| vec![Self::any()])
     }
@@ -253,28 +253,28 @@ impl<'a> Way<'a> {
     fn item(&self, links: &Links<'a>) -> Vec<Self> {
         let items = self.parts.iter().filter_map(|part| part.get("items"));
         // A list of schemas, one for each place, is an old way of writing that says nothing about all of them.
-        Reading::new(links).all(items.filter(|items| !items.is_array()), 0)
+        SchemaReading::new(links).all(items.filter(|items| !items.is_array()), 0)
     }
 }
 
 /// One reading of a schema, which has an end.
-struct Reading<'a, 'l> {
+struct SchemaReading<'a, 'l> {
     links: &'l Links<'a>,
     steps: usize,
     /// The schemas that are being read: one that refers to itself says nothing new.
     open: Vec<&'a Value>,
 }
 
-impl<'a, 'l> Reading<'a, 'l> {
+impl<'a, 'l> SchemaReading<'a, 'l> {
     fn new(links: &'l Links<'a>) -> Self {
         Self { links, steps: 0, open: Vec::new() }
     }
 
-    fn ways(&mut self, schema: &'a Value, depth: usize) -> Vec<Way<'a>> {
+    fn ways(&mut self, schema: &'a Value, depth: usize) -> Vec<Alternative<'a>> {
         self.steps += 1;
         let again = self.open.iter().any(|open| ptr::eq(*open, schema));
         if again || depth > DEEPEST || self.steps > MOST_STEPS {
-            return vec![Way::any()];
+            return vec![Alternative::any()];
         }
         self.open.push(schema);
         let ways = self.read(schema, depth);
@@ -282,13 +282,13 @@ impl<'a, 'l> Reading<'a, 'l> {
         ways
     }
 
-    fn read(&mut self, schema: &'a Value, depth: usize) -> Vec<Way<'a>> {
+    fn read(&mut self, schema: &'a Value, depth: usize) -> Vec<Alternative<'a>> {
         let keywords = match schema {
             Value::Object(keywords) => keywords,
             Value::Bool(false) => return Vec::new(),
-            _ => return vec![Way::any()],
+            _ => return vec![Alternative::any()],
         };
-        let mut ways = vec![Way { kinds: own_kinds(keywords), parts: vec![keywords] }];
+        let mut ways = vec![Alternative { kinds: own_kinds(keywords), parts: vec![keywords] }];
         // A dynamic one may lead to several, and it is one of them.
         if let Some(targets @ [_, ..]) = self.links.from(schema).as_deref() {
             let any: Vec<_> =
@@ -308,8 +308,12 @@ impl<'a, 'l> Reading<'a, 'l> {
     }
 
     /// What fits all of them.
-    fn all(&mut self, schemas: impl Iterator<Item = &'a Value>, depth: usize) -> Vec<Way<'a>> {
-        let mut ways = vec![Way::any()];
+    fn all(
+        &mut self,
+        schemas: impl Iterator<Item = &'a Value>,
+        depth: usize,
+    ) -> Vec<Alternative<'a>> {
+        let mut ways = vec![Alternative::any()];
         for schema in schemas {
             ways = both(&ways, &self.ways(schema, depth));
         }
@@ -318,7 +322,7 @@ impl<'a, 'l> Reading<'a, 'l> {
 }
 
 /// The alternatives that are left when one of each side must hold.
-fn both<'a>(left: &[Way<'a>], right: &[Way<'a>]) -> Vec<Way<'a>> {
+fn both<'a>(left: &[Alternative<'a>], right: &[Alternative<'a>]) -> Vec<Alternative<'a>> {
     let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
     let joined = pairs.filter(|(left, right)| left.kinds & right.kinds != Kinds::NONE);
     joined
@@ -330,7 +334,7 @@ fn both<'a>(left: &[Way<'a>], right: &[Way<'a>]) -> Vec<Way<'a>> {
                     parts.push(part);
                 }
             }
-            Way { kinds: left.kinds & right.kinds, parts }
+            Alternative { kinds: left.kinds & right.kinds, parts }
         })
         .collect()
 }
@@ -434,7 +438,7 @@ mod tests {
             .unwrap()
             .ways
             .iter()
-            .filter_map(Way::choices)
+            .filter_map(Alternative::choices)
             .flatten()
             .cloned()
             .collect();

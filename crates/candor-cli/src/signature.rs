@@ -7,7 +7,7 @@ use candor::desk::shown::{json_shown, shown};
 use candor_schema::BOX_KEYWORD;
 use serde_json::Value;
 
-use crate::shape::{Kinds, Shape, Way};
+use crate::shape::{Alternative, Kinds, Shape};
 use crate::width::{columns, cut};
 
 /// A tool, as a server describes it. All of it is the word of a stranger.
@@ -111,7 +111,12 @@ impl Writer {
         if kinds.is_empty() { "never".to_owned() } else { kinds.join("|") }
     }
 
-    fn alternatives<'a>(&self, shape: &Shape<'a>, way: &Way<'a>, depth: usize) -> Vec<String> {
+    fn alternatives<'a>(
+        &self,
+        shape: &Shape<'a>,
+        way: &Alternative<'a>,
+        depth: usize,
+    ) -> Vec<String> {
         if let Some(choices) = way.choices() {
             let mut texts: Vec<_> =
                 choices.iter().take(CHOICES).map(|value| literal(value)).collect();

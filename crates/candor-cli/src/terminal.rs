@@ -42,7 +42,7 @@ impl Terminal {
 
     /// Asks for a line that is not shown while it is typed. The echo is back when this returns or is given up.
     pub(crate) async fn ask_hidden(&mut self, question: &str) -> io::Result<Option<String>> {
-        let hidden = Hidden::hide();
+        let hidden = EchoGuard::hide();
         let line = self.ask(question).await;
         drop(hidden);
         // The line break was not shown, either.
@@ -132,13 +132,13 @@ pub(crate) fn read_approval(answer: &str) -> Option<bool> {
 }
 
 /// Keeps the terminal from showing what is typed.
-struct Hidden;
+struct EchoGuard;
 
 /// The terminal as it was before it stopped showing what is typed. The code that ends the process restores it.
 #[cfg(unix)]
 static BEFORE: Mutex<Option<rustix::termios::Termios>> = Mutex::new(None);
 
-impl Hidden {
+impl EchoGuard {
     #[cfg(unix)]
     fn hide() -> Self {
         use rustix::termios::{LocalModes, OptionalActions, tcgetattr, tcsetattr};
@@ -159,7 +159,7 @@ impl Hidden {
     }
 }
 
-impl Drop for Hidden {
+impl Drop for EchoGuard {
     fn drop(&mut self) {
         show_typing();
     }

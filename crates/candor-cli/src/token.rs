@@ -12,7 +12,7 @@ From the token to a call:
   candor token ada >> tokens               adds the line to the file; give the token to ada
   candor files DIR --tokens tokens         accepts callers with a token from the file
   candor tools :7332 --bearer-file FILE    ada, with the token in FILE")]
-pub(crate) struct Args {
+pub(crate) struct TokenArgs {
     /// The principal that the token identifies
     #[arg(value_parser = name)]
     name: String,
@@ -36,7 +36,7 @@ fn name(text: &str) -> Result<String, String> {
     Ok(text.to_owned())
 }
 
-pub(crate) fn run(args: &Args) -> candor::Result<()> {
+pub(crate) fn run(args: &TokenArgs) -> candor::Result<()> {
     let mut bytes = [0; 32];
     getrandom::fill(&mut bytes).map_err(candor::Error::new)?;
     let token = URL_SAFE_NO_PAD.encode(bytes);

@@ -10,7 +10,7 @@ use std::env;
 use std::process::ExitCode;
 
 use candor_client::types::{Content, CreateMessageResult, Role, Root};
-use candor_client::{Client, Elicited, Error, KnownTool, Tools, Trust};
+use candor_client::{Client, ElicitReply, Error, KnownTool, Tools, Trust};
 use futures_util::future::join_all;
 use serde_json::{Map, Value, json};
 
@@ -32,13 +32,13 @@ async fn main() -> ExitCode {
 async fn visit(url: &str) -> Result<(), Error> {
     let client = Client::connect(url)
         .named("candor-conformance", env!("CARGO_PKG_VERSION"))
-        .trust(Trust::Known)
+        .trust(Trust::Trusted)
         .parallel_writes()
         .roots([Root::new("file:///conformance")])
         // An empty form: what has a default gets it.
         .on_elicit(|asked| async move {
             println!("asked: {}", asked.message);
-            Elicited::Accept(Map::new())
+            ElicitReply::Accept(Map::new())
         })
         .on_sample(|asked| async move {
             println!("the model is asked: {}", asked.messages.len());

@@ -64,11 +64,11 @@ struct Circuit {
     /// Failures in a row.
     failed: u32,
     /// Set while it rests, or probes.
-    open: Option<Open>,
+    open: Option<OpenCircuit>,
 }
 
 #[derive(Debug)]
-struct Open {
+struct OpenCircuit {
     until: Instant,
     rest: Duration,
     probing: bool,
@@ -76,26 +76,28 @@ struct Open {
 
 impl Breaker {
     /// Admits a request, or says how long its kind of work still rests.
-    pub(crate) fn admit(&self, work: Work) -> Result<Admitted<'_>, Error> {
+    pub(crate) fn admit(&self, work: Work) -> Result<BreakerPass<'_>, Error> {
         self.admit_at(work, Instant::now())
     }
 
-    fn admit_at(&self, work: Work, now: Instant) -> Result<Admitted<'_>, Error> {
+    fn admit_at(&self, work: Work, now: Instant) -> Result<BreakerPass<'_>, Error> {
         let Some(circuit) = work.index().map(|at| &self.0[at]) else {
-            return Ok(Admitted { circuit: None, probes: false });
+            return Ok(BreakerPass { circuit: None, probes: false });
         };
         match &mut locked(circuit).open {
             None => {}
             Some(open) if now < open.until => {
                 return Err(Error::Resting { rest: open.until - now });
             }
-            Some(Open { probing: true, .. }) => return Err(Error::Resting { rest: PROBING }),
+            Some(OpenCircuit { probing: true, .. }) => {
+                return Err(Error::Resting { rest: PROBING });
+            }
             Some(open) => {
                 open.probing = true;
-                return Ok(Admitted { circuit: Some(circuit), probes: true });
+                return Ok(BreakerPass { circuit: Some(circuit), probes: true });
             }
         }
-        Ok(Admitted { circuit: Some(circuit), probes: false })
+        Ok(BreakerPass { circuit: Some(circuit), probes: false })
     }
 
     /// Forgets all failures.
@@ -109,13 +111,13 @@ impl Breaker {
 /// A request that the breaker waits to hear of. A dropped one counts as nothing.
 #[derive(Debug)]
 #[must_use]
-pub(crate) struct Admitted<'a> {
+pub(crate) struct BreakerPass<'a> {
     /// `None` if it is not counted.
     circuit: Option<&'a Mutex<Circuit>>,
     probes: bool,
 }
 
-impl Admitted<'_> {
+impl BreakerPass<'_> {
     /// Reports how the request went.
     pub(crate) fn saw(self, outcome: Result<(), &Error>, retry: &Retry) {
         self.saw_at(outcome, retry, Instant::now());
@@ -136,11 +138,11 @@ impl Admitted<'_> {
             // Too few, or a request that was sent before the rest began.
             _ => return,
         };
-        circuit.open = Some(Open { until: now + rest, rest, probing: false });
+        circuit.open = Some(OpenCircuit { until: now + rest, rest, probing: false });
     }
 }
 
-impl Drop for Admitted<'_> {
+impl Drop for BreakerPass<'_> {
     fn drop(&mut self) {
         if let Some(circuit) = self.circuit.filter(|_| self.probes)
             && let Some(open) = &mut locked(circuit).open

@@ -22,11 +22,11 @@ const LONGEST: Duration = Duration::from_secs(3600);
 /// A client has one of its own; several may share one. What a server calls private is found only by clients with the same
 /// credentials.
 #[derive(Clone, Default)]
-pub struct Cache(Arc<Mutex<HashMap<Place, Kept>>>);
+pub struct Cache(Arc<Mutex<HashMap<CacheKey, CacheEntry>>>);
 
 /// Where an answer is found.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) struct Place {
+pub(crate) struct CacheKey {
     /// The server.
     pub(crate) server: Arc<str>,
     /// Whose it is; `None`: everybody's.
@@ -36,7 +36,7 @@ pub(crate) struct Place {
     pub(crate) params: String,
 }
 
-struct Kept {
+struct CacheEntry {
     answer: Arc<RawValue>,
     until: Instant,
 }
@@ -70,17 +70,17 @@ impl Cache {
         locked(&self.0).clear();
     }
 
-    pub(crate) fn get(&self, place: &Place) -> Option<Arc<RawValue>> {
+    pub(crate) fn get(&self, place: &CacheKey) -> Option<Arc<RawValue>> {
         let now = Instant::now();
         let kept = locked(&self.0);
-        let found = |place: &Place| {
+        let found = |place: &CacheKey| {
             kept.get(place).filter(|kept| kept.until > now).map(|kept| kept.answer.clone())
         };
-        found(place).or_else(|| found(&Place { principal: None, ..place.clone() }))
+        found(place).or_else(|| found(&CacheKey { principal: None, ..place.clone() }))
     }
 
-    pub(crate) fn keep(&self, mut place: Place, answer: &RawValue, hint: Hint) {
-        let size = |place: &Place, answer: &RawValue| place.params.len() + answer.get().len();
+    pub(crate) fn keep(&self, mut place: CacheKey, answer: &RawValue, hint: Hint) {
+        let size = |place: &CacheKey, answer: &RawValue| place.params.len() + answer.get().len();
         let own = size(&place, answer);
         if own > MAX_SIZE {
             return;
@@ -90,7 +90,7 @@ impl Cache {
         }
         let now = Instant::now();
         let mut kept = locked(&self.0);
-        let has_room = |kept: &HashMap<Place, Kept>| {
+        let has_room = |kept: &HashMap<CacheKey, CacheEntry>| {
             let bytes = kept.iter().map(|(place, kept)| size(place, &kept.answer)).sum::<usize>();
             kept.len() < MAX_ENTRIES && bytes + own <= MAX_BYTES
         };
@@ -99,7 +99,7 @@ impl Cache {
         }
         if has_room(&kept) {
             let answer: Arc<RawValue> = Arc::from(answer.to_owned());
-            kept.insert(place, Kept { answer, until: now + hint.lasts });
+            kept.insert(place, CacheEntry { answer, until: now + hint.lasts });
         }
     }
 
@@ -128,7 +128,7 @@ mod tests {
         let hint = Hint { lasts: LONGEST, public: true };
         for n in 0..100 {
             let params = n.to_string();
-            let place = Place { server: "s".into(), principal: None, method: "m", params };
+            let place = CacheKey { server: "s".into(), principal: None, method: "m", params };
             cache.keep(place, &answer, hint);
         }
         assert_eq!(locked(&cache.0).len(), MAX_BYTES / 1_000_000);

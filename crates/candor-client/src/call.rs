@@ -19,7 +19,7 @@ use crate::error::Error;
 use crate::host::{ApprovalWait, Progress, ProgressFn};
 use crate::policy::Trust;
 use crate::result::{CallResult, Replayable};
-use crate::session::{Resend, Wish};
+use crate::session::{OutgoingRequest, Resend};
 use crate::tools::KnownTool;
 
 /// The name of one operation: the same on every attempt, and never used for another.
@@ -257,7 +257,7 @@ impl<'a> Call<'a> {
             let unsent = outcome.as_ref().is_err_and(Error::is_unsent);
             let again =
                 again.filter(|_| licensed || unsent || !self.resent.swap(true, Ordering::AcqRel));
-            may_have_run |= writes && outcome.as_ref().is_err_and(Error::may_have_been_done);
+            may_have_run |= writes && outcome.as_ref().is_err_and(Error::may_have_run);
             failed += 1;
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
             match wait {
@@ -270,7 +270,7 @@ impl<'a> Call<'a> {
     }
 
     fn is_trusted(&self) -> bool {
-        self.client.trust() == Trust::Known
+        self.client.trust() == Trust::Trusted
     }
 
     /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice. An untrusted server's claim
@@ -285,7 +285,7 @@ impl<'a> Call<'a> {
     /// Returns true if a failed call is sent again: if it is safe to retry, if it never left this client, or if a trusted server says
     /// that it did nothing.
     fn may_repeat(&self, error: &Error, licensed: bool) -> bool {
-        let not_done = error.is_unsent() || (self.is_trusted() && !error.may_have_been_done());
+        let not_done = error.is_unsent() || (self.is_trusted() && !error.may_have_run());
         error.is_passing() && (licensed || not_done)
     }
 
@@ -338,7 +338,7 @@ impl<'a> Call<'a> {
         params.set("name", raw(&self.tool));
         params.set("arguments", raw(&self.arguments));
         let mirrored = tool.map(|tool| mirrored(tool, &self.arguments)).unwrap_or_default();
-        let mut wish = Wish::new(method::TOOLS_CALL, params);
+        let mut wish = OutgoingRequest::new(method::TOOLS_CALL, params);
         wish.name = Some(&self.tool);
         wish.mirrored = &mirrored;
         wish.progress = self.progress_with_waits();

@@ -21,17 +21,17 @@ use tokio::sync::Mutex as AsyncMutex;
 use crate::breaker::{Breaker, Work};
 use crate::cache::Cache;
 use crate::call::{Call, Key};
-use crate::connect::{Connect, Limits, Program, Target};
+use crate::connect::{ClientLimits, Connect, ConnectTarget, Program};
 use crate::error::Error;
 use crate::foresee::Questions;
 use crate::host::Host;
 use crate::link::http::Bearer;
 use crate::lists::Page;
 use crate::members::{DecodeObject as _, locked, members_of};
-use crate::policy::{Policy, Trust};
+use crate::policy::{HostPolicy, Trust};
 use crate::retry::Retry;
 use crate::safely::SafeCall;
-use crate::session::{Session, Wish};
+use crate::session::{OutgoingRequest, Session};
 use crate::tools::{KnownTool, Tools};
 
 /// A client of one MCP server, of either era. Clones are the same client.
@@ -41,7 +41,7 @@ use crate::tools::{KnownTool, Tools};
 /// use serde_json::json;
 ///
 /// # async fn example() -> Result<(), candor_client::Error> {
-/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Trusted).await?;
 /// for tool in client.tools().await?.iter() {
 ///     println!("{}", tool.name());
 /// }
@@ -53,13 +53,13 @@ use crate::tools::{KnownTool, Tools};
 pub struct Client(Arc<Inner>);
 
 struct Inner {
-    target: Target,
+    target: ConnectTarget,
     era: Option<Era>,
     info: Implementation,
     host: Arc<Host>,
-    limits: Limits,
+    limits: ClientLimits,
     trust: Trust,
-    policy: Policy,
+    policy: HostPolicy,
     retry: Retry,
     cache: Cache,
     breaker: Breaker,
@@ -69,7 +69,7 @@ struct Inner {
     session: Mutex<Option<Arc<Session>>>,
     /// One connects, the others wait.
     connecting: AsyncMutex<()>,
-    tools: Mutex<Option<KeptTools>>,
+    tools: Mutex<Option<ToolCache>>,
     questions: Questions,
     /// Whoever may change something has it.
     turn: AsyncMutex<()>,
@@ -77,7 +77,7 @@ struct Inner {
 }
 
 #[derive(Clone)]
-struct KeptTools {
+struct ToolCache {
     tools: Arc<Tools>,
     /// Good until then, unless the server says earlier that they have changed. `None`: until it says so.
     until: Option<Instant>,
@@ -88,7 +88,11 @@ struct KeptTools {
 impl Client {
     /// A server behind a URL.
     pub fn connect(url: impl Into<String>) -> Connect {
-        Connect::to(Target::Url { url: url.into(), bearer: Bearer::None, headers: Vec::new() })
+        Connect::to(ConnectTarget::Url {
+            url: url.into(),
+            bearer: Bearer::None,
+            headers: Vec::new(),
+        })
     }
 
     /// A server that is started as a child process and spoken to over its stdin and stdout.
@@ -104,7 +108,7 @@ impl Client {
     /// # Ok(()) }
     /// ```
     pub fn start(program: Program) -> Connect {
-        Connect::to(Target::Program(program))
+        Connect::to(ConnectTarget::Program(program))
     }
 
     /// A server at the other end of a pair of streams: messages as lines.
@@ -112,7 +116,7 @@ impl Client {
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
     ) -> Connect {
-        Connect::to(Target::Streams(Mutex::new(Some((Box::new(input), Box::new(output))))))
+        Connect::to(ConnectTarget::Streams(Mutex::new(Some((Box::new(input), Box::new(output))))))
     }
 
     pub(crate) async fn open(connect: Connect) -> Result<Self, Error> {
@@ -133,7 +137,7 @@ impl Client {
         limits.probe = limits.probe.min(limits.answer);
         let name: Arc<str> = target.to_string().into();
         host.kept = Some((cache.clone(), name.clone()));
-        host.trusted = trust == Trust::Known;
+        host.trusted = trust == Trust::Trusted;
         let client = Self(Arc::new(Inner {
             principal: principal(&target),
             name,
@@ -218,11 +222,11 @@ impl Client {
         }
         // Before the answer came, so nothing was missed since.
         let until = if told { None } else { Some(now + lasts) };
-        *locked(&self.0.tools) = Some(KeptTools { tools: tools.clone(), until, epoch, session });
+        *locked(&self.0.tools) = Some(ToolCache { tools: tools.clone(), until, epoch, session });
         Ok(tools)
     }
 
-    fn is_fresh(&self, kept: &KeptTools, session: &Arc<Session>) -> bool {
+    fn is_fresh(&self, kept: &ToolCache, session: &Arc<Session>) -> bool {
         kept.epoch == self.0.host.tools_epoch()
             && Arc::ptr_eq(&kept.session, session)
             && match kept.until {
@@ -279,7 +283,7 @@ impl Client {
     ) -> Result<GetPromptResult, Error> {
         let mut params = GetPromptParams::new(name);
         params.arguments = Some(arguments.into_iter().collect());
-        let mut wish = Wish::new(method::PROMPTS_GET, written(&params)?);
+        let mut wish = OutgoingRequest::new(method::PROMPTS_GET, written(&params)?);
         wish.name = Some(name);
         read(&self.ask_in_rounds(wish).await?.result)
     }
@@ -298,7 +302,7 @@ impl Client {
             let context = params.context.get_or_insert_with(CompleteContext::new);
             context.arguments = Some(others);
         }
-        read(&self.ask(Wish::new(method::COMPLETE, written(&params)?)).await?)
+        read(&self.ask(OutgoingRequest::new(method::COMPLETE, written(&params)?)).await?)
     }
 
     /// Any request, for methods that this crate does not know. The result as it came.
@@ -309,7 +313,7 @@ impl Client {
         };
         let name = params.read::<String>("name").ok().flatten();
         let uri = params.read::<String>("uri").ok().flatten();
-        let mut wish = Wish::new(method, params);
+        let mut wish = OutgoingRequest::new(method, params);
         wish.name = match method {
             method::TOOLS_CALL | method::PROMPTS_GET => name.as_deref(),
             method::RESOURCES_READ => uri.as_deref(),
@@ -326,7 +330,7 @@ impl Client {
             Era::Legacy => method::PING,
             Era::Modern => method::DISCOVER,
         };
-        self.ask(Wish::new(question, Object::new())).await.map(|_| ())
+        self.ask(OutgoingRequest::new(question, Object::new())).await.map(|_| ())
     }
 
     /// Ends the connection. A child process is waited for, and ended if it does not end by itself.
@@ -355,11 +359,11 @@ impl Client {
         self.known(Session::knows_keys) == Some(true)
     }
 
-    pub(crate) fn limits(&self) -> &Limits {
+    pub(crate) fn limits(&self) -> &ClientLimits {
         &self.0.limits
     }
 
-    pub(crate) fn policy(&self) -> &Policy {
+    pub(crate) fn policy(&self) -> &HostPolicy {
         &self.0.policy
     }
 
@@ -432,7 +436,7 @@ impl Client {
     /// the server says so, the request must allow it.
     pub(crate) async fn send(
         &self,
-        wish: &Wish<'_>,
+        wish: &OutgoingRequest<'_>,
     ) -> Result<(Arc<Session>, Box<RawValue>), Error> {
         let connecting = if wish.listens { Work::Listening } else { Work::Connecting };
         let session = self.session_for(connecting).await?;
@@ -448,7 +452,7 @@ impl Client {
         let session = match self.session_for(connecting).await {
             Ok(session) => session,
             // It went out once already, whatever the server says of it.
-            Err(error) if result.as_ref().is_err_and(Error::may_have_been_done) => {
+            Err(error) if result.as_ref().is_err_and(Error::may_have_run) => {
                 tracing::warn!(%error, "no new session");
                 return Err(Error::SessionExpired);
             }
@@ -459,7 +463,7 @@ impl Client {
         {
             resends.fetch_add(1, Ordering::AcqRel);
         }
-        let earlier = result.is_err_and(|earlier| earlier.may_have_been_done());
+        let earlier = result.is_err_and(|earlier| earlier.may_have_run());
         match self.send_in(&session, wish).await {
             Err(error) if earlier && wish.writes && !error.is_claim() => Err(error.of_sent_call()),
             result => result.map(|result| (session, result)),
@@ -470,7 +474,7 @@ impl Client {
     async fn send_in(
         &self,
         session: &Arc<Session>,
-        wish: &Wish<'_>,
+        wish: &OutgoingRequest<'_>,
     ) -> Result<Box<RawValue>, Error> {
         let inner = &*self.0;
         let work = if wish.listens { Work::Listening } else { Work::of(wish.method) };
@@ -479,7 +483,7 @@ impl Client {
         admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
         // An untrusted server's word that it did nothing proves nothing.
         result.map_err(|error| {
-            match wish.writes && error.is_claim() && inner.trust != Trust::Known {
+            match wish.writes && error.is_claim() && inner.trust != Trust::Trusted {
                 true => error.of_sent_call(),
                 false => error,
             }
@@ -496,9 +500,9 @@ pub(crate) fn written(params: &impl serde::Serialize) -> Result<Object, Error> {
 }
 
 /// A name for our credentials that does not tell them.
-fn principal(target: &Target) -> [u8; 32] {
+fn principal(target: &ConnectTarget) -> [u8; 32] {
     let mut digest = Sha256::new();
-    if let Target::Url { bearer, headers, .. } = target {
+    if let ConnectTarget::Url { bearer, headers, .. } = target {
         for (name, value) in headers {
             digest.update(format!("{name}\0{value}\0"));
         }

@@ -15,9 +15,9 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use crate::cache::Cache;
 use crate::client::Client;
 use crate::error::Error;
-use crate::host::{ApprovalWait, Elicitation, Elicited, Host};
+use crate::host::{ApprovalWait, ElicitReply, Elicitation, Host};
 use crate::link::http::{Bearer, TokenSource};
-use crate::policy::{Policy, Trust};
+use crate::policy::{HostPolicy, Trust};
 use crate::retry::Retry;
 
 /// A program that is an MCP server over its stdin and stdout.
@@ -119,7 +119,7 @@ impl fmt::Debug for Program {
 /// A pair of streams with a server at the other end.
 pub(crate) type Streams = (Box<dyn AsyncRead + Send + Unpin>, Box<dyn AsyncWrite + Send + Unpin>);
 
-pub(crate) enum Target {
+pub(crate) enum ConnectTarget {
     Url {
         url: String,
         bearer: Bearer,
@@ -130,7 +130,7 @@ pub(crate) enum Target {
     Streams(std::sync::Mutex<Option<Streams>>),
 }
 
-impl fmt::Display for Target {
+impl fmt::Display for ConnectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Url { url, .. } => f.write_str(url),
@@ -140,7 +140,7 @@ impl fmt::Display for Target {
     }
 }
 
-impl fmt::Debug for Target {
+impl fmt::Debug for ConnectTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
     }
@@ -151,17 +151,17 @@ impl fmt::Debug for Target {
 /// ```no_run
 /// use std::time::Duration;
 ///
-/// use candor_client::{Client, Limits};
+/// use candor_client::{Client, ClientLimits};
 ///
 /// # async fn example() -> Result<(), candor_client::Error> {
-/// let mut limits = Limits::default();
+/// let mut limits = ClientLimits::default();
 /// limits.answer = Duration::from_secs(5);
 /// let client = Client::connect("http://127.0.0.1:7332/mcp").limits(limits).await?;
 /// # Ok(()) }
 /// ```
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Limits {
+pub struct ClientLimits {
     /// For a connection to stand.
     pub connect: Duration,
     /// For a server to say which era it speaks, before the older one is tried.
@@ -185,7 +185,7 @@ pub struct Limits {
     pub max_rounds: u32,
 }
 
-impl Default for Limits {
+impl Default for ClientLimits {
     fn default() -> Self {
         Self {
             connect: Duration::from_secs(10),
@@ -208,34 +208,34 @@ impl Default for Limits {
 /// # async fn example() -> Result<(), candor_client::Error> {
 /// use candor_client::{Client, Trust};
 ///
-/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Known).await?;
+/// let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Trusted).await?;
 /// # Ok(()) }
 /// ```
 #[must_use = "a client connects when it is awaited"]
 #[derive(Debug)]
 pub struct Connect {
-    pub(crate) target: Target,
+    pub(crate) target: ConnectTarget,
     pub(crate) host: Host,
-    pub(crate) limits: Limits,
+    pub(crate) limits: ClientLimits,
     pub(crate) era: Option<Era>,
     pub(crate) info: Implementation,
     pub(crate) trust: Trust,
-    pub(crate) policy: Policy,
+    pub(crate) policy: HostPolicy,
     pub(crate) retry: Retry,
     pub(crate) cache: Cache,
     pub(crate) parallel_writes: bool,
 }
 
 impl Connect {
-    pub(crate) fn to(target: Target) -> Self {
+    pub(crate) fn to(target: ConnectTarget) -> Self {
         Self {
             target,
             host: Host::default(),
-            limits: Limits::default(),
+            limits: ClientLimits::default(),
             era: None,
             info: Implementation::new("candor-client", env!("CARGO_PKG_VERSION")),
             trust: Trust::default(),
-            policy: Policy::default(),
+            policy: HostPolicy::default(),
             retry: Retry::default(),
             cache: Cache::default(),
             parallel_writes: false,
@@ -244,7 +244,7 @@ impl Connect {
 
     /// Sends this token with every request over HTTP.
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
-        if let Target::Url { bearer, .. } = &mut self.target {
+        if let ConnectTarget::Url { bearer, .. } = &mut self.target {
             *bearer = Bearer::Fixed(token.into());
         }
         self
@@ -269,7 +269,7 @@ impl Connect {
         A: Future<Output = Result<String, E>> + Send + 'static,
         E: fmt::Display,
     {
-        if let Target::Url { bearer, .. } = &mut self.target {
+        if let ConnectTarget::Url { bearer, .. } = &mut self.target {
             let get = move || -> BoxFuture<'static, Result<String, String>> {
                 let token = token();
                 Box::pin(async move { token.await.map_err(|error| error.to_string()) })
@@ -281,7 +281,7 @@ impl Connect {
 
     /// Sends this header with every request over HTTP.
     pub fn header(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
-        if let Target::Url { headers, .. } = &mut self.target {
+        if let ConnectTarget::Url { headers, .. } = &mut self.target {
             headers.push((name.into(), value.into()));
         }
         self
@@ -300,7 +300,7 @@ impl Connect {
     }
 
     /// Which calls a person is asked about.
-    pub fn policy(mut self, policy: Policy) -> Self {
+    pub fn policy(mut self, policy: HostPolicy) -> Self {
         self.policy = policy;
         self
     }
@@ -318,7 +318,7 @@ impl Connect {
     }
 
     /// What is taken, and how long is waited.
-    pub fn limits(mut self, limits: Limits) -> Self {
+    pub fn limits(mut self, limits: ClientLimits) -> Self {
         self.limits = limits;
         self
     }
@@ -348,7 +348,7 @@ impl Connect {
     /// What the person is shown comes from the server: show whose question it is.
     ///
     /// ```no_run
-    /// use candor_client::{Client, Elicited};
+    /// use candor_client::{Client, ElicitReply};
     /// use serde_json::json;
     ///
     /// # async fn ask(_: &str) -> Option<String> { None }
@@ -356,8 +356,8 @@ impl Connect {
     /// let client = Client::connect("http://127.0.0.1:7332/mcp")
     ///     .on_elicit(|asked| async move {
     ///         match ask(&format!("The server asks: {}", asked.message)).await {
-    ///             Some(name) => Elicited::Accept([("name".to_owned(), json!(name))].into_iter().collect()),
-    ///             None => Elicited::Cancel,
+    ///             Some(name) => ElicitReply::Accept([("name".to_owned(), json!(name))].into_iter().collect()),
+    ///             None => ElicitReply::Cancel,
     ///         }
     ///     })
     ///     .await?;
@@ -366,7 +366,7 @@ impl Connect {
     pub fn on_elicit<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(Elicitation) -> A + Send + Sync + 'static,
-        A: Future<Output = Elicited> + Send + 'static,
+        A: Future<Output = ElicitReply> + Send + 'static,
     {
         self.host.elicit = Some(Box::new(move |asked| Box::pin(answer(asked))));
         self

@@ -10,7 +10,7 @@ use crate::result::CallResult;
 
 /// Why there is no answer.
 ///
-/// What matters most to a caller is whether anything may have been done, [`may_have_been_done`](Self::may_have_been_done), and whether it is
+/// What matters most to a caller is whether anything may have been done, [`may_have_run`](Self::may_have_run), and whether it is
 /// worth while to try again, [`is_passing`](Self::is_passing):
 ///
 /// ```no_run
@@ -21,7 +21,7 @@ use crate::result::CallResult;
 /// match client.call("charge", json!({"cents": 4999})).await {
 ///     Ok(result) => println!("{}", result.text()),
 ///     Err(Error::UnknownTool { like, .. }) => println!("no such tool; there are {like:?}"),
-///     Err(error) if error.may_have_been_done() => println!("find out before you try again: {error}"),
+///     Err(error) if error.may_have_run() => println!("find out before you try again: {error}"),
 ///     Err(error) => println!("nothing was done: {error}"),
 /// }
 /// # }
@@ -106,7 +106,7 @@ pub enum Error {
         why: Box<Error>,
     },
     /// A person or the host's policy said no, or there was nobody to ask. Nothing was called.
-    Refused(Refusal),
+    Refused(RefusalSource),
     /// The tool's own preview of the call failed, and says why. The call itself was not made.
     PreviewFailed(Box<CallResult>),
     /// The call was made, and what came back is not what the tool's schema promises.
@@ -131,8 +131,8 @@ pub enum Error {
         /// How much was read.
         read: usize,
     },
-    /// What the server sent takes more memory than [`Limits::max_list`](crate::Limits::max_list) or
-    /// [`Limits::max_message`](crate::Limits::max_message) allows.
+    /// What the server sent takes more memory than [`ClientLimits::max_list`](crate::ClientLimits::max_list) or
+    /// [`ClientLimits::max_message`](crate::ClientLimits::max_message) allows.
     TooLarge {
         /// What it is.
         what: String,
@@ -149,7 +149,7 @@ pub enum Error {
 /// Who said no.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum RefusalSource {
     /// The person who was asked.
     Person,
     /// The host's policy.
@@ -173,7 +173,7 @@ impl Error {
 
     /// The same error of a call that may have run.
     pub(crate) fn of_sent_call(self) -> Self {
-        match self.may_have_been_done() {
+        match self.may_have_run() {
             true => self,
             false => Self::MayHaveRun { why: Box::new(self) },
         }
@@ -195,7 +195,7 @@ impl Error {
 
     /// Whether the server may have got the request, and may have done what it says.
     #[must_use]
-    pub fn may_have_been_done(&self) -> bool {
+    pub fn may_have_run(&self) -> bool {
         match self {
             Self::Lost { sent, .. } => *sent,
             Self::TimedOut { .. }
@@ -312,9 +312,9 @@ impl fmt::Display for Error {
                 f,
                 "Nothing was run. The effect of this call of {tool} is unknown: the tool declares none, and the server could not evaluate it: {why}"
             ),
-            Self::Refused(Refusal::Person) => f.write_str("User cancelled destructive operation"),
-            Self::Refused(Refusal::Policy) => f.write_str("The host's policy denies this call. Nothing was run."),
-            Self::Refused(Refusal::NobodyToAsk) => {
+            Self::Refused(RefusalSource::Person) => f.write_str("User cancelled destructive operation"),
+            Self::Refused(RefusalSource::Policy) => f.write_str("The host's policy denies this call. Nothing was run."),
+            Self::Refused(RefusalSource::NobodyToAsk) => {
                 f.write_str("This call needs confirmation, and no prompt is available. Nothing was run.")
             }
             Self::PreviewFailed(result) => write!(f, "the preview failed: {}", result.text()),

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
 
-use candor_hints::{Declared, Effect, Effective, HINT_NAMES, Hints, Judgement, Source};
+use candor_hints::{DeclaredHints, Effect, EffectiveHints, HINT_NAMES, HintSource, Hints, Verdict};
 use candor_protocol::json::{Object, raw};
 use candor_protocol::names::{extension, method};
 use candor_protocol::rpc::code;
@@ -17,27 +17,27 @@ use crate::client::{Client, read};
 use crate::error::Error;
 use crate::members::{locked, members_of};
 use crate::policy::Trust;
-use crate::session::{Session, Wish};
+use crate::session::{OutgoingRequest, Session};
 use crate::tools::{KnownTool, declared};
 
 /// What a call would do, and how that is known.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Foreseen {
+pub struct Explanation {
     /// What it does at worst, for all that the host may assume.
     pub hints: Hints,
     /// What the server says of it, believed or not.
-    pub said: Effective,
+    pub said: EffectiveHints,
     /// The fields of its annotations beside the four hints, as the server sends them. No decision depends on them.
     pub fields: Object,
     /// Where that comes from.
-    pub basis: Basis,
+    pub basis: EffectSource,
     /// Why the server could not say it for these arguments, if it was asked and failed.
     pub failed: Option<Error>,
     /// What the host's policy makes of it.
-    pub judgement: Judgement,
+    pub judgement: Verdict,
     /// What the server itself will do with such a call, if it says so.
-    pub server: Option<Judgement>,
+    pub server: Option<Verdict>,
     /// The server asks for approval of this call and checks that it does, so the host need not ask as well:
     /// [`call_safely`](Client::call_safely) sends the expectation instead of asking. Never true for an untrusted server.
     pub defers: bool,
@@ -46,7 +46,7 @@ pub struct Foreseen {
 /// Where knowledge of a call comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Basis {
+pub enum EffectSource {
     /// The server was asked about these arguments.
     Asked,
     /// The tool declares it for all its calls.
@@ -57,33 +57,33 @@ pub enum Basis {
 
 /// What the server answered.
 #[derive(Debug, Clone)]
-pub(crate) struct Told {
+pub(crate) struct ServerAnswer {
     /// What it says of the call. `None` if the tool's static annotations apply to every call.
-    said: Option<Said>,
-    judgement: Option<Judgement>,
+    said: Option<CallAnnotations>,
+    judgement: Option<Verdict>,
 }
 
 /// Annotations of a call.
 #[derive(Debug, Clone)]
-struct Said {
-    hints: Declared,
+struct CallAnnotations {
+    hints: DeclaredHints,
     /// What stands there beside the hints.
     fields: Object,
 }
 
-impl Said {
+impl CallAnnotations {
     fn of(annotations: &ToolAnnotations, meta: Option<&Object>) -> Self {
         Self { hints: declared(annotations, meta), fields: fields(annotations, meta) }
     }
 }
 
-type Asking = BoxFuture<'static, Result<Told, Error>>;
+type PendingAnswer = BoxFuture<'static, Result<ServerAnswer, Error>>;
 
 /// Questions that are being asked: whoever asks the same joins. Nothing is kept, unless the policy says so.
 #[derive(Default)]
 pub(crate) struct Questions {
-    asking: Mutex<HashMap<Question, WeakShared<Asking>>>,
-    kept: Mutex<Kept>,
+    asking: Mutex<HashMap<Question, WeakShared<PendingAnswer>>>,
+    kept: Mutex<SessionAnswers>,
 }
 
 /// Tool and arguments.
@@ -91,24 +91,24 @@ type Question = (String, String);
 
 /// What was answered in one session, since its tools have last changed.
 #[derive(Default)]
-struct Kept {
+struct SessionAnswers {
     session: Weak<Session>,
     epoch: u64,
     /// By the tool's definition, which has the table in it, and the arguments. Annotations only: the server's verdict depends on
     /// grants, which come and go.
-    told: HashMap<([u8; 32], String), Said>,
+    told: HashMap<([u8; 32], String), CallAnnotations>,
 }
 
 /// Answers that are kept. Above it all are forgotten: to ask again costs little.
 const KEPT: usize = 1024;
 
-impl Kept {
+impl SessionAnswers {
     /// What is still true: nothing, in another session or after a change.
     fn now(
         &mut self,
         session: &Arc<Session>,
         epoch: u64,
-    ) -> &mut HashMap<([u8; 32], String), Said> {
+    ) -> &mut HashMap<([u8; 32], String), CallAnnotations> {
         // As long as somebody has a weak one, no other session gets its address.
         let same = std::ptr::eq(self.session.as_ptr(), Arc::as_ptr(session)) && self.epoch == epoch;
         if !same || self.told.len() >= KEPT {
@@ -120,7 +120,7 @@ impl Kept {
 
 impl Client {
     /// What a call of this tool with these arguments would do. Nothing is called; may be given up at any time.
-    pub async fn foresee(&self, tool: &str, arguments: &Value) -> Result<Foreseen, Error> {
+    pub async fn explain(&self, tool: &str, arguments: &Value) -> Result<Explanation, Error> {
         let tool = self.tool(tool).await?;
         self.foresee_of(&tool, arguments).await
     }
@@ -129,21 +129,21 @@ impl Client {
         &self,
         tool: &Arc<KnownTool>,
         arguments: &Value,
-    ) -> Result<Foreseen, Error> {
+    ) -> Result<Explanation, Error> {
         let session = self.session().await?;
         let statics = tool.annotations();
         let policy = self.policy();
-        let decide = |asked: Option<Told>, failed: Option<Error>| {
+        let decide = |asked: Option<ServerAnswer>, failed: Option<Error>| {
             let (told, verdict) = asked.map_or((None, None), |told| (told.said, told.judgement));
             let of_call = told.as_ref().map(|told| &told.hints);
             let hints = policy.effective(tool.name(), self.trust(), &statics, of_call);
             let (said, basis) = match of_call {
-                Some(told) => (asked_sources(told), Basis::Asked),
-                None if tool.declares() => (statics.effective(), Basis::Declared),
-                None => (statics.effective(), Basis::Nothing),
+                Some(told) => (asked_sources(told), EffectSource::Asked),
+                None if tool.declares() => (statics.effective(), EffectSource::Declared),
+                None => (statics.effective(), EffectSource::Nothing),
             };
             let server = verdict.or_else(|| tool_judgement(tool));
-            Foreseen {
+            Explanation {
                 hints,
                 said,
                 fields: told.map_or_else(|| tool_fields(tool), |told| told.fields),
@@ -151,23 +151,23 @@ impl Client {
                 failed,
                 judgement: policy.judge(tool.name(), hints),
                 server,
-                defers: server == Some(Judgement::Ask)
-                    && self.trust() == Trust::Known
+                defers: server == Some(Verdict::Ask)
+                    && self.trust() == Trust::Trusted
                     && approval_setting(&session, "expect"),
             }
         };
-        let Some(way) = Way::to(&session, tool) else { return Ok(decide(None, None)) };
+        let Some(way) = QueryMethod::to(&session, tool) else { return Ok(decide(None, None)) };
         if policy.skip_where_static_suffices {
             let now = decide(None, None);
             // What the arguments say can only be less than what is said of all of them.
-            if now.judgement != Judgement::Ask {
+            if now.judgement != Verdict::Ask {
                 return Ok(now);
             }
         }
         match self.ask_or_recall(tool, arguments, way, &session).await {
             Ok(told) => Ok(decide(Some(told), None)),
             // The list has said what the call does, and the precondition on the call holds whatever the list says of approvals.
-            Err(error) if way == Way::Verdict => {
+            Err(error) if way == QueryMethod::Verdict => {
                 tracing::debug!(tool = tool.name(), %error, "no verdict for these arguments");
                 Ok(decide(None, None))
             }
@@ -188,11 +188,11 @@ impl Client {
         &self,
         tool: &Arc<KnownTool>,
         arguments: &Value,
-        way: Way,
+        way: QueryMethod,
         session: &Arc<Session>,
-    ) -> Result<Told, Error> {
+    ) -> Result<ServerAnswer, Error> {
         let question = (tool.name().to_owned(), canonical(arguments));
-        if !self.policy().keeps_answers || self.trust() != Trust::Known || !tool.has_table() {
+        if !self.policy().keeps_answers || self.trust() != Trust::Trusted || !tool.has_table() {
             return self.ask_about(tool, arguments, way, &question).await;
         }
         let place = (tool.digest(), question.1.clone());
@@ -204,10 +204,10 @@ impl Client {
             let hints =
                 policy.effective(tool.name(), self.trust(), &tool.annotations(), Some(&said.hints));
             // The server's verdict decides who asks, and it is never kept.
-            let matters = policy.judge(tool.name(), hints) == Judgement::Ask
+            let matters = policy.judge(tool.name(), hints) == Verdict::Ask
                 && session.extension(extension::APPROVAL).is_some();
             if !matters {
-                return Ok(Told { said: Some(said), judgement: None });
+                return Ok(ServerAnswer { said: Some(said), judgement: None });
             }
         }
         let told = self.ask_about(tool, arguments, way, &question).await?;
@@ -222,16 +222,16 @@ impl Client {
         &self,
         tool: &Arc<KnownTool>,
         arguments: &Value,
-        way: Way,
+        way: QueryMethod,
         question: &Question,
-    ) -> Result<Told, Error> {
-        let asking: Shared<Asking> = {
+    ) -> Result<ServerAnswer, Error> {
+        let asking: Shared<PendingAnswer> = {
             let mut questions = locked(&self.questions().asking);
             match questions.get(question).and_then(WeakShared::upgrade) {
                 Some(asking) => asking,
                 None => {
                     let (client, tool, arguments) = (self.clone(), tool.clone(), arguments.clone());
-                    let asking: Asking =
+                    let asking: PendingAnswer =
                         Box::pin(async move { client.ask_again(&tool, &arguments, way).await });
                     let asking = asking.shared();
                     questions.retain(|_, asking| asking.upgrade().is_some());
@@ -253,8 +253,8 @@ impl Client {
         &self,
         tool: &KnownTool,
         arguments: &Value,
-        way: Way,
-    ) -> Result<Told, Error> {
+        way: QueryMethod,
+    ) -> Result<ServerAnswer, Error> {
         let mut failed = 0;
         loop {
             match self.ask_once(tool, arguments, way).await {
@@ -270,26 +270,33 @@ impl Client {
         }
     }
 
-    async fn ask_once(&self, tool: &KnownTool, arguments: &Value, way: Way) -> Result<Told, Error> {
+    async fn ask_once(
+        &self,
+        tool: &KnownTool,
+        arguments: &Value,
+        way: QueryMethod,
+    ) -> Result<ServerAnswer, Error> {
         let mut params = Object::new();
         params.set("name", raw(tool.name()));
         params.set("arguments", raw(arguments));
         match way {
-            Way::Annotations | Way::Verdict => {
-                let told = self.ask(Wish::new(method::TOOLS_ANNOTATIONS, params)).await?;
+            QueryMethod::Annotations | QueryMethod::Verdict => {
+                let told =
+                    self.ask(OutgoingRequest::new(method::TOOLS_ANNOTATIONS, params)).await?;
                 let told: ToolAnnotationsResult = read(&told)?;
                 let judgement = told.meta.as_ref().and_then(judgement);
-                let said = (way == Way::Annotations)
-                    .then(|| Said::of(&told.annotations, told.meta.as_ref()));
-                Ok(Told { said, judgement })
+                let said = (way == QueryMethod::Annotations)
+                    .then(|| CallAnnotations::of(&told.annotations, told.meta.as_ref()));
+                Ok(ServerAnswer { said, judgement })
             }
-            Way::Resolve => {
-                let told = self.ask(Wish::new(method::TOOLS_RESOLVE, params)).await?;
+            QueryMethod::Resolve => {
+                let told = self.ask(OutgoingRequest::new(method::TOOLS_RESOLVE, params)).await?;
                 let told: ResolveToolResult = read(&told)?;
                 if told.name != tool.name() {
                     return Err(Error::protocol("it answered for another tool"));
                 }
-                let Said { hints: said, fields } = Said::of(&told.annotations, told.meta.as_ref());
+                let CallAnnotations { hints: said, fields } =
+                    CallAnnotations::of(&told.annotations, told.meta.as_ref());
                 let all = [said.read_only, said.destructive, said.idempotent, said.open_world];
                 if all.contains(&None) {
                     return Err(Error::protocol("it left out hints that it has to send"));
@@ -305,24 +312,24 @@ impl Client {
                     );
                     hints.join(bound).declared()
                 };
-                let said = Some(Said { hints: said, fields });
-                Ok(Told { said, judgement: told.meta.as_ref().and_then(judgement) })
+                let said = Some(CallAnnotations { hints: said, fields });
+                Ok(ServerAnswer { said, judgement: told.meta.as_ref().and_then(judgement) })
             }
         }
     }
 
     /// What a call would do, in words for a model that is about to propose it.
     pub async fn describe_for_model(&self, tool: &str, arguments: &Value) -> Result<String, Error> {
-        let foreseen = self.foresee(tool, arguments).await?;
+        let foreseen = self.explain(tool, arguments).await?;
         Ok(foreseen.for_model(tool, arguments, self.trust()))
     }
 }
 
-impl Foreseen {
+impl Explanation {
     /// Has the host ask its own question, whatever its policy and the server say of the call, unless it may not run at all.
     pub fn ask_here(&mut self) {
-        if self.judgement != Judgement::Deny {
-            self.judgement = Judgement::Ask;
+        if self.judgement != Verdict::Deny {
+            self.judgement = Verdict::Ask;
         }
         self.defers = false;
     }
@@ -331,7 +338,7 @@ impl Foreseen {
     /// read like a declaration.
     #[must_use]
     pub fn in_words(&self) -> String {
-        Effective { hints: self.hints, sources: self.said.sources }.in_words()
+        EffectiveHints { hints: self.hints, sources: self.said.sources }.in_words()
     }
 
     fn for_model(&self, tool: &str, arguments: &Value, trust: Trust) -> String {
@@ -361,20 +368,22 @@ impl Foreseen {
             " It is local to the server."
         };
         told += match (trust, self.basis) {
-            (Trust::Known, Basis::Asked) => " The server evaluated exactly these arguments.",
-            (Trust::Known, Basis::Declared) => " The tool declares so for all its calls.",
-            (Trust::Known, Basis::Nothing) => {
+            (Trust::Trusted, EffectSource::Asked) => {
+                " The server evaluated exactly these arguments."
+            }
+            (Trust::Trusted, EffectSource::Declared) => " The tool declares so for all its calls.",
+            (Trust::Trusted, EffectSource::Nothing) => {
                 " The tool is unclassified, so the worst case applies."
             }
-            (Trust::Stranger, _) => {
+            (Trust::Untrusted, _) => {
                 " The server is untrusted, so the worst case applies where the host knows nothing better."
             }
         };
         match (self.judgement, self.server) {
-            (Judgement::Deny, _) | (_, Some(Judgement::Deny)) => {
+            (Verdict::Deny, _) | (_, Some(Verdict::Deny)) => {
                 told += " It is refused: do not make it.";
             }
-            (Judgement::Ask, _) | (_, Some(Judgement::Ask)) => {
+            (Verdict::Ask, _) | (_, Some(Verdict::Ask)) => {
                 told += " It needs approval before it starts.";
             }
             _ => told += " It will run without approval.",
@@ -385,7 +394,7 @@ impl Foreseen {
 
 /// How a server is asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Way {
+enum QueryMethod {
     Annotations,
     Resolve,
     /// Of a tool whose hints are the same for every call: only whether the server asks for approval of this one, which a grant
@@ -393,7 +402,7 @@ enum Way {
     Verdict,
 }
 
-impl Way {
+impl QueryMethod {
     /// Nobody is asked about a tool that does not say that its arguments matter, nor a server that cannot answer.
     fn to(session: &Session, tool: &KnownTool) -> Option<Self> {
         let tools = session.capabilities.tools.as_ref();
@@ -417,11 +426,11 @@ fn approval_setting(session: &Session, name: &str) -> bool {
     settings.is_some_and(|settings| settings.read(name).ok().flatten() == Some(true))
 }
 
-fn asked_sources(said: &Declared) -> Effective {
+fn asked_sources(said: &DeclaredHints) -> EffectiveHints {
     let mut effective = said.effective();
     for source in &mut effective.sources {
-        if *source == Source::Declared {
-            *source = Source::Resolved;
+        if *source == HintSource::Declared {
+            *source = HintSource::Resolved;
         }
     }
     effective
@@ -453,13 +462,13 @@ fn tool_fields(tool: &KnownTool) -> Object {
 }
 
 /// What the server says of all calls of a tool.
-fn tool_judgement(tool: &KnownTool) -> Option<Judgement> {
+fn tool_judgement(tool: &KnownTool) -> Option<Verdict> {
     tool.definition().meta.as_ref().and_then(judgement)
 }
 
 /// What a server of ours adds: what its own policy makes of the call.
-fn judgement(meta: &Object) -> Option<Judgement> {
+fn judgement(meta: &Object) -> Option<Verdict> {
     let told = meta.get(extension::APPROVAL)?;
     let told = members_of(&told.to_raw()).ok()?;
-    Judgement::of_word(&told.read_str("verdict").ok().flatten()?)
+    Verdict::of_word(&told.read_str("verdict").ok().flatten()?)
 }

@@ -121,7 +121,7 @@ impl Elicitation {
 
 /// What the person answered.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Elicited {
+pub enum ElicitReply {
     /// The form, filled in. What is left out and has a default gets it.
     Accept(Map<String, Value>),
     /// They do not want to.
@@ -130,7 +130,7 @@ pub enum Elicited {
     Cancel,
 }
 
-type ElicitFn = Box<dyn Fn(Elicitation) -> BoxFuture<'static, Elicited> + Send + Sync>;
+type ElicitFn = Box<dyn Fn(Elicitation) -> BoxFuture<'static, ElicitReply> + Send + Sync>;
 type SampleFn = Box<
     dyn Fn(CreateMessageParams) -> BoxFuture<'static, Result<CreateMessageResult, String>>
         + Send
@@ -162,14 +162,14 @@ struct Answering {
 }
 
 /// Why a question has no answer.
-pub(crate) enum Unanswered {
+pub(crate) enum ElicitFailure {
     /// What the server is told.
     Told(ErrorObject),
     /// The host's answer does not fit the form.
     Invalid(Invalid),
 }
 
-impl From<ErrorObject> for Unanswered {
+impl From<ErrorObject> for ElicitFailure {
     fn from(error: ErrorObject) -> Self {
         Self::Told(error)
     }
@@ -227,9 +227,9 @@ impl Host {
     }
 
     /// Hears of the progress of a request until what is returned is dropped.
-    pub(crate) fn follow(self: &Arc<Self>, id: &RequestId, progress: ProgressFn) -> Following {
+    pub(crate) fn follow(self: &Arc<Self>, id: &RequestId, progress: ProgressFn) -> ProgressGuard {
         locked(&self.progress).insert(id.clone(), progress);
-        Following { host: self.clone(), id: id.clone() }
+        ProgressGuard { host: self.clone(), id: id.clone() }
     }
 
     pub(crate) fn add(&self, listener: &Arc<Listener>) {
@@ -335,8 +335,8 @@ impl Host {
                     }
                     write_result(&request.id, &result)
                 }
-                Err(Unanswered::Told(error)) => write_error(Some(&request.id), &error),
-                Err(Unanswered::Invalid(invalid)) => {
+                Err(ElicitFailure::Told(error)) => write_error(Some(&request.id), &error),
+                Err(ElicitFailure::Invalid(invalid)) => {
                     let told = host.requests.note_invalid(about.as_ref(), &request.id, invalid);
                     write_error(Some(&request.id), &ErrorObject::internal(told))
                 }
@@ -375,9 +375,9 @@ impl Host {
         &self,
         question: &str,
         params: Object,
-    ) -> Result<Box<RawValue>, Unanswered> {
+    ) -> Result<Box<RawValue>, ElicitFailure> {
         let invalid = |problem: &dyn fmt::Display| {
-            Unanswered::Told(ErrorObject::invalid_params(format!("Invalid params: {problem}")))
+            ElicitFailure::Told(ErrorObject::invalid_params(format!("Invalid params: {problem}")))
         };
         let unknown = || Err(ErrorObject::method_not_found(question).into());
         match question {
@@ -392,11 +392,11 @@ impl Host {
                 let schema = asked.schema.clone();
                 let mut answer = ElicitResult::new(ElicitAction::Cancel);
                 match elicit(asked).await {
-                    Elicited::Cancel => {}
-                    Elicited::Decline => answer.action = ElicitAction::Decline,
-                    Elicited::Accept(mut form) => {
+                    ElicitReply::Cancel => {}
+                    ElicitReply::Decline => answer.action = ElicitAction::Decline,
+                    ElicitReply::Accept(mut form) => {
                         fill_in_defaults(&mut form, &schema);
-                        fits(&form, &schema).await.map_err(Unanswered::Invalid)?;
+                        fits(&form, &schema).await.map_err(ElicitFailure::Invalid)?;
                         answer.action = ElicitAction::Accept;
                         answer.content = Some(object_of(&form));
                     }
@@ -419,12 +419,12 @@ impl Host {
 }
 
 /// Hears of a request's progress while it is there.
-pub(crate) struct Following {
+pub(crate) struct ProgressGuard {
     host: Arc<Host>,
     id: RequestId,
 }
 
-impl Drop for Following {
+impl Drop for ProgressGuard {
     fn drop(&mut self) {
         locked(&self.host.progress).remove(&self.id);
     }

@@ -6,7 +6,7 @@
 //!
 //! # async fn prompt(_: &str) -> bool { true }
 //! # async fn example() -> Result<(), candor_client::Error> {
-//! let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Stranger).await?;
+//! let client = Client::connect("http://127.0.0.1:7332/mcp").trust(Trust::Untrusted).await?;
 //! let result = client
 //!     .call_safely("manage_files", json!({"path": "a.txt", "action": "delete"}))
 //!     .confirm(|ask| async move { prompt(&ask.summary()).await })   // asked only when it matters
@@ -19,8 +19,8 @@
 //! - [`Client`]: a server within reach, behind a URL ([`Client::connect`]) or started as a program ([`Client::start`]). Which era it
 //!   speaks is found out; connections, sessions and programs that end are opened again.
 //! - [`Client::call_safely`]: what would this very call do, may it, and only then do it. [`Trust`] says whom to believe,
-//!   [`Policy`] when to ask, [`Proposal`] what a person is shown.
-//! - [`Client::foresee`], [`Client::preview`], [`Client::describe_for_model`]: the first half of that.
+//!   [`HostPolicy`] when to ask, [`ConfirmRequest`] what a person is shown.
+//! - [`Client::explain`], [`Client::preview`], [`Client::describe_for_model`]: the first half of that.
 //! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
 //! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]; [`Client::walk`], a whole tree
 //!   within limits.
@@ -65,28 +65,28 @@ mod walk;
 pub use cache::Cache;
 pub use call::{Call, Key};
 pub use candor_hints as hints;
-pub use candor_hints::{Ask, Hints, Judgement};
+pub use candor_hints::{AskLevel, Hints, Verdict};
 pub use candor_protocol as protocol;
 pub use candor_protocol::{Era, Revision, Undo, types};
 pub use candor_schema::{Invalid, Violation};
 pub use client::Client;
-pub use connect::{Connect, Limits, Program};
-pub use error::{Error, Refusal};
-pub use foresee::{Basis, Foreseen};
-pub use host::{ApprovalWait, Elicitation, Elicited, Progress};
+pub use connect::{ClientLimits, Connect, Program};
+pub use error::{Error, RefusalSource};
+pub use foresee::{EffectSource, Explanation};
+pub use host::{ApprovalWait, ElicitReply, Elicitation, Progress};
 pub use link::group::{end_programs, kill_programs};
-pub use listen::{Change, Interest, Listening};
+pub use listen::{Change, ChangeStream, Interest};
 pub use metadata::ResourceDescription;
-pub use policy::{Policy, Trust};
+pub use policy::{HostPolicy, Trust};
 pub use preview::Preview;
 pub use resources::{Contents, bytes_of};
 pub use result::{CallResult, Failure};
 pub use retry::Retry;
-pub use safely::{Proposal, SafeCall};
+pub use safely::{ConfirmRequest, SafeCall};
 pub use servers::{NameTaken, NamedTool, NamedTools, Servers};
-pub use tools::{KnownTool, LeftOut, Tools};
+pub use tools::{KnownTool, Tools, UnusableTool};
 pub use uri::is_same_uri;
-pub use walk::{Snapshot, Step, Stopped, Walk, WalkError};
+pub use walk::{Snapshot, Step, Walk, WalkError, WalkStop};
 
 /// What the guide shows compiles.
 #[cfg(doctest)]

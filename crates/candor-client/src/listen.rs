@@ -17,7 +17,7 @@ use crate::client::{Client, written};
 use crate::error::Error;
 use crate::members::{DecodeObject as _, locked};
 use crate::resources::about;
-use crate::session::Wish;
+use crate::session::OutgoingRequest;
 
 /// Something is not as it was.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -59,12 +59,12 @@ const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// Changes in their order, each once.
 #[derive(Debug, Default)]
-struct News {
+struct ChangeQueue {
     queue: VecDeque<Change>,
     bytes: usize,
 }
 
-impl News {
+impl ChangeQueue {
     /// Returns true if there is something new to look at.
     fn push(&mut self, change: Change) -> bool {
         if self.queue.contains(&change) {
@@ -123,7 +123,7 @@ impl Interest {
 #[derive(Debug)]
 pub(crate) struct Listener {
     interest: Interest,
-    news: Mutex<News>,
+    news: Mutex<ChangeQueue>,
     more: Notify,
     acknowledged: Mutex<HashMap<RequestId, oneshot::Sender<SubscriptionFilter>>>,
 }
@@ -202,7 +202,7 @@ fn is_beneath(uri: &str, at: &str) -> bool {
 /// # }
 /// ```
 #[derive(Debug)]
-pub struct Listening {
+pub struct ChangeStream {
     listener: Arc<Listener>,
     /// Holds the stream open.
     task: Option<JoinHandle<()>>,
@@ -210,7 +210,7 @@ pub struct Listening {
     subscribed: Option<(Client, Vec<String>)>,
 }
 
-impl Listening {
+impl ChangeStream {
     /// The next change.
     pub async fn next(&mut self) -> Change {
         loop {
@@ -223,7 +223,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ChangeStream {
     fn drop(&mut self) {
         if let Some(task) = &self.task {
             task.abort();
@@ -235,7 +235,7 @@ impl Drop for Listening {
             let Some(session) = client.open_session() else { return };
             runtime.spawn(async move {
                 for uri in uris {
-                    let wish = Wish::new(method::RESOURCES_UNSUBSCRIBE, about(&uri));
+                    let wish = OutgoingRequest::new(method::RESOURCES_UNSUBSCRIBE, about(&uri));
                     if session.request(&wish).await.is_err() {
                         return;
                     }
@@ -247,7 +247,7 @@ impl Drop for Listening {
 
 impl Client {
     /// Hears of changes. Fails if the server does not tell of any of the resources.
-    pub async fn listen(&self, interest: Interest) -> Result<Listening, Error> {
+    pub async fn listen(&self, interest: Interest) -> Result<ChangeStream, Error> {
         let session = self.session().await?;
         let listener = Arc::new(Listener {
             interest,
@@ -289,7 +289,7 @@ impl Client {
         !uris.is_empty()
     }
 
-    async fn subscribe(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
+    async fn subscribe(&self, listener: Arc<Listener>) -> Result<ChangeStream, Error> {
         let uris = listener.interest.uris.clone();
         if let Some(error) = self.lacks(&listener.interest)
             && !self.are_subscribable(&uris).await
@@ -297,9 +297,9 @@ impl Client {
             return Err(error);
         }
         let mut listening =
-            Listening { listener, task: None, subscribed: Some((self.clone(), Vec::new())) };
+            ChangeStream { listener, task: None, subscribed: Some((self.clone(), Vec::new())) };
         for uri in uris {
-            self.ask(Wish::new(method::RESOURCES_SUBSCRIBE, about(&uri))).await?;
+            self.ask(OutgoingRequest::new(method::RESOURCES_SUBSCRIBE, about(&uri))).await?;
             if let Some((_, subscribed)) = &mut listening.subscribed {
                 subscribed.push(uri);
             }
@@ -323,7 +323,7 @@ impl Client {
             session = self.session_for(Work::Listening).await.ok();
             if session.is_some() {
                 for uri in &listener.interest.uris {
-                    let mut wish = Wish::new(method::RESOURCES_SUBSCRIBE, about(uri));
+                    let mut wish = OutgoingRequest::new(method::RESOURCES_SUBSCRIBE, about(uri));
                     wish.listens = true;
                     let _ = self.ask(wish).await;
                 }
@@ -338,13 +338,13 @@ impl Client {
         wait.min(self.retry().cap)
     }
 
-    async fn stream(&self, listener: Arc<Listener>) -> Result<Listening, Error> {
+    async fn stream(&self, listener: Arc<Listener>) -> Result<ChangeStream, Error> {
         let (tell, told) = oneshot::channel();
         let client = self.clone();
         let heard = listener.clone();
         let task = tokio::spawn(async move { client.hold_open(&heard, tell).await });
         let listening =
-            Listening { listener: listener.clone(), task: Some(task), subscribed: None };
+            ChangeStream { listener: listener.clone(), task: Some(task), subscribed: None };
         let wait = self.limits().answer;
         let told = tokio::time::timeout(wait, told).await;
         let honoured = match told {
@@ -407,7 +407,7 @@ impl Client {
                 }
             };
             let Ok(params) = written(&params) else { return };
-            let mut wish = Wish::new(method::LISTEN, params);
+            let mut wish = OutgoingRequest::new(method::LISTEN, params);
             (wish.endless, wish.listens) = (true, true);
             wish.named = Some(&named);
             let request = self.ask(wish);

@@ -9,12 +9,12 @@ use candor_protocol::json::{Decode, Json, Object, RawValue, raw};
 use candor_protocol::names::method;
 use sha2::{Digest as _, Sha256};
 
-use crate::cache::{Hint, Place};
+use crate::cache::{CacheKey, Hint};
 use crate::client::Client;
 use crate::cost::cost;
 use crate::error::Error;
 use crate::members::members_of;
-use crate::session::Wish;
+use crate::session::OutgoingRequest;
 
 /// A place in a list.
 #[derive(Debug)]
@@ -22,14 +22,14 @@ pub(crate) struct Pages {
     method: &'static str,
     member: &'static str,
     params: Object,
-    next: Next,
+    next: NextPage,
     /// Digests of the cursors: those may be as long as the server likes.
     seen: HashSet<[u8; 32]>,
     read: usize,
 }
 
 #[derive(Debug)]
-enum Next {
+enum NextPage {
     Begin,
     At(String),
     End,
@@ -37,7 +37,7 @@ enum Next {
 
 impl Pages {
     pub(crate) fn new(method: &'static str, member: &'static str, params: Object) -> Self {
-        Self { method, member, params, next: Next::Begin, seen: HashSet::new(), read: 0 }
+        Self { method, member, params, next: NextPage::Begin, seen: HashSet::new(), read: 0 }
     }
 
     pub(crate) fn method(&self) -> &'static str {
@@ -45,7 +45,7 @@ impl Pages {
     }
 
     fn is_at_end(&self) -> bool {
-        matches!(self.next, Next::End)
+        matches!(self.next, NextPage::End)
     }
 }
 
@@ -138,9 +138,9 @@ impl Client {
         let Pages { method, member, .. } = *pages;
         let mut params = pages.params.clone();
         match &pages.next {
-            Next::Begin => {}
-            Next::At(cursor) => params.set("cursor", raw(cursor)),
-            Next::End => return Ok(None),
+            NextPage::Begin => {}
+            NextPage::At(cursor) => params.set("cursor", raw(cursor)),
+            NextPage::End => return Ok(None),
         }
         let (answer, hint) = self.kept_or_asked(method, params).await?;
         let cost = cost(answer.get().as_bytes());
@@ -154,14 +154,14 @@ impl Client {
         let entries = entries.items().map_err(|p| Error::protocol(format!("{member}: {p}")))?.len();
         pages.read += entries;
         pages.next = match members.get("nextCursor").filter(|cursor| !cursor.is_null()) {
-            None => Next::End,
+            None => NextPage::End,
             Some(cursor) => {
                 let cursor = String::decode(cursor).map_err(Error::protocol)?;
                 let again = !pages.seen.insert(Sha256::digest(&cursor).into());
                 if again || pages.seen.len() >= self.limits().max_pages {
                     return Err(Error::Endless { list: member, read: pages.read });
                 }
-                Next::At(cursor)
+                NextPage::At(cursor)
             }
         };
         let lasts = hint.map_or(Duration::ZERO, |hint| hint.lasts);
@@ -175,7 +175,7 @@ impl Client {
         params: Object,
     ) -> Result<(Arc<RawValue>, Option<Hint>), Error> {
         let modern = self.session().await?.era() == Era::Modern;
-        let place = modern.then(|| Place {
+        let place = modern.then(|| CacheKey {
             server: self.server_name(),
             principal: Some(self.principal()),
             method,
@@ -186,7 +186,7 @@ impl Client {
             return Ok((kept, hint));
         }
         let uri = params.read::<String>("uri").ok().flatten();
-        let mut wish = Wish::new(method, params);
+        let mut wish = OutgoingRequest::new(method, params);
         if method == method::RESOURCES_READ {
             wish.name = uri.as_deref();
         }

@@ -10,7 +10,7 @@ use crate::client::{Client, read};
 use crate::error::Error;
 use crate::members::quoted;
 use crate::resources::{Contents, about, is_missing_method};
-use crate::session::{Session, Wish};
+use crate::session::{OutgoingRequest, Session};
 use crate::uri::is_same_uri;
 
 /// What is known of a resource, without its content.
@@ -35,7 +35,7 @@ impl From<Resource> for ResourceDescription {
 }
 
 /// Why `resources/metadata` describes nothing.
-enum Undescribed {
+enum MetadataFailure {
     /// The server does not have the method.
     Missing,
     /// The server may not have the method, or refuses this resource.
@@ -59,9 +59,9 @@ impl Client {
         let session = self.need_resources().await?;
         let refused = match self.ask_metadata(&session, uri).await {
             Ok(resource) => return Ok(resource.into()),
-            Err(Undescribed::Refused(error)) => return Err(error),
-            Err(Undescribed::Doubtful(error)) => Some(error),
-            Err(Undescribed::Missing) => None,
+            Err(MetadataFailure::Refused(error)) => return Err(error),
+            Err(MetadataFailure::Doubtful(error)) => Some(error),
+            Err(MetadataFailure::Missing) => None,
         };
         let listed = self.resources().await.unwrap_or_default();
         let is_it = |resource: &&Resource| is_same_uri(&resource.uri, uri);
@@ -71,7 +71,7 @@ impl Client {
         {
             match self.ask_metadata(&session, &other.uri).await {
                 Ok(_) => return Err(refused.clone()),
-                Err(Undescribed::Doubtful(_)) => session.note_no_metadata(),
+                Err(MetadataFailure::Doubtful(_)) => session.note_no_metadata(),
                 Err(_) if session.has_metadata() => return Err(refused.clone()),
                 Err(_) => {}
             }
@@ -89,11 +89,15 @@ impl Client {
         }
     }
 
-    async fn ask_metadata(&self, session: &Session, uri: &str) -> Result<Resource, Undescribed> {
+    async fn ask_metadata(
+        &self,
+        session: &Session,
+        uri: &str,
+    ) -> Result<Resource, MetadataFailure> {
         if session.lacks_metadata() {
-            return Err(Undescribed::Missing);
+            return Err(MetadataFailure::Missing);
         }
-        let answer = self.ask(Wish::new(method::RESOURCES_METADATA, about(uri))).await;
+        let answer = self.ask(OutgoingRequest::new(method::RESOURCES_METADATA, about(uri))).await;
         let error = match answer.and_then(|answer| read::<ResourceMetadataResult>(&answer)) {
             Ok(answer) => {
                 session.note_metadata();
@@ -110,12 +114,12 @@ impl Client {
         };
         if is_unknown {
             session.note_no_metadata();
-            return Err(Undescribed::Missing);
+            return Err(MetadataFailure::Missing);
         }
         let promised = session.has_metadata() || session.has_resource_extension();
         match !promised && may_be_unknown(&error) {
-            true => Err(Undescribed::Doubtful(error)),
-            false => Err(Undescribed::Refused(error)),
+            true => Err(MetadataFailure::Doubtful(error)),
+            false => Err(MetadataFailure::Refused(error)),
         }
     }
 

@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use candor_hints::{Ask, Declared, Hints, Judgement};
+use candor_hints::{AskLevel, DeclaredHints, Hints, Verdict};
 
 /// How far a server's own words about its tools are believed.
 ///
@@ -11,23 +11,23 @@ use candor_hints::{Ask, Declared, Hints, Judgement};
 pub enum Trust {
     /// Not at all: what it says may add caution and never removes any. Whatever the host has not classified itself is the worst case.
     #[default]
-    Stranger,
+    Untrusted,
     /// It says what is so.
-    Known,
+    Trusted,
 }
 
 /// What a host lets happen without asking.
 ///
 /// ```
-/// use candor_client::{Ask, Hints, Policy};
+/// use candor_client::{AskLevel, Hints, HostPolicy};
 ///
-/// let policy = Policy::ask(Ask::Writes)
+/// let policy = HostPolicy::ask(AskLevel::Writes)
 ///     .classify("list_files", Hints::READS.closed_world())   // the host's own opinion: of use with strangers
 ///     .deny("drop_database");
 /// ```
 #[derive(Debug, Clone)]
-pub struct Policy {
-    ask: Ask,
+pub struct HostPolicy {
+    ask: AskLevel,
     outside: bool,
     own: HashMap<String, Hints>,
     denied: HashSet<String>,
@@ -36,16 +36,16 @@ pub struct Policy {
     pub(crate) keeps_answers: bool,
 }
 
-impl Default for Policy {
+impl Default for HostPolicy {
     fn default() -> Self {
-        Self::ask(Ask::Destructive)
+        Self::ask(AskLevel::Destructive)
     }
 }
 
-impl Policy {
+impl HostPolicy {
     /// Asks about such calls.
     #[must_use]
-    pub fn ask(ask: Ask) -> Self {
+    pub fn ask(ask: AskLevel) -> Self {
         Self {
             ask,
             outside: false,
@@ -102,15 +102,15 @@ impl Policy {
 
     /// What becomes of a call that does this.
     #[must_use]
-    pub fn judge(&self, tool: &str, hints: Hints) -> Judgement {
+    pub fn judge(&self, tool: &str, hints: Hints) -> Verdict {
         if self.denied.contains(tool) {
-            Judgement::Deny
+            Verdict::Deny
         } else if self.ask.covers(hints)
             || (self.outside && hints.is_open_world() && !hints.is_read_only())
         {
-            Judgement::Ask
+            Verdict::Ask
         } else {
-            Judgement::Allow
+            Verdict::Allow
         }
     }
 
@@ -121,28 +121,28 @@ impl Policy {
         &self,
         tool: &str,
         trust: Trust,
-        declared: &Declared,
-        asked: Option<&Declared>,
+        declared: &DeclaredHints,
+        asked: Option<&DeclaredHints>,
     ) -> Hints {
         let own = self.own.get(tool);
-        let said = |declared: &Declared| match own {
+        let said = |declared: &DeclaredHints| match own {
             // Where the server is silent, the host's opinion counts; where it is not, the worse of both.
             Some(own) => filled(declared, *own).effective().hints.join(*own),
             None => declared.effective().hints,
         };
         match (trust, own) {
-            (Trust::Stranger, None) => Hints::WORST,
-            (Trust::Stranger, Some(_)) => {
+            (Trust::Untrusted, None) => Hints::WORST,
+            (Trust::Untrusted, Some(_)) => {
                 asked.map_or(said(declared), |asked| said(asked).join(said(declared)))
             }
-            (Trust::Known, _) => said(asked.unwrap_or(declared)),
+            (Trust::Trusted, _) => said(asked.unwrap_or(declared)),
         }
     }
 }
 
-fn filled(declared: &Declared, own: Hints) -> Declared {
+fn filled(declared: &DeclaredHints, own: Hints) -> DeclaredHints {
     let own = own.declared();
-    Declared {
+    DeclaredHints {
         read_only: declared.read_only.or(own.read_only),
         destructive: declared.destructive.or(own.destructive),
         idempotent: declared.idempotent.or(own.idempotent),
@@ -158,10 +158,10 @@ mod tests {
     use candor_hints::Effect;
     use proptest::prelude::*;
 
-    fn any_declared() -> impl Strategy<Value = Declared> {
+    fn any_declared() -> impl Strategy<Value = DeclaredHints> {
         let effect = proptest::option::of(proptest::sample::select(&Effect::ALL[..]));
         (any::<[Option<bool>; 4]>(), effect).prop_map(
-            |([read_only, destructive, idempotent, open_world], effect)| Declared {
+            |([read_only, destructive, idempotent, open_world], effect)| DeclaredHints {
                 read_only,
                 destructive,
                 idempotent,
@@ -182,35 +182,35 @@ mod tests {
             declared in any_declared(),
             asked in proptest::option::of(any_declared()),
         ) {
-            let mut policy = Policy::default();
+            let mut policy = HostPolicy::default();
             if let Some(own) = own {
                 policy = policy.classify("t", own);
             }
-            let hints = policy.effective("t", Trust::Stranger, &declared, asked.as_ref());
+            let hints = policy.effective("t", Trust::Untrusted, &declared, asked.as_ref());
             prop_assert!(own.unwrap_or(Hints::WORST).is_at_most(hints));
-            let without = policy.effective("t", Trust::Stranger, &declared, None);
+            let without = policy.effective("t", Trust::Untrusted, &declared, None);
             prop_assert!(without.is_at_most(hints), "what it answers adds, never removes");
         }
 
         #[test]
         fn who_is_known_is_taken_at_its_word(declared in any_declared(), asked in any_declared()) {
-            let policy = Policy::default();
-            let hints = policy.effective("t", Trust::Known, &declared, Some(&asked));
+            let policy = HostPolicy::default();
+            let hints = policy.effective("t", Trust::Trusted, &declared, Some(&asked));
             prop_assert_eq!(hints, asked.effective().hints);
-            let hints = policy.effective("t", Trust::Known, &declared, None);
+            let hints = policy.effective("t", Trust::Trusted, &declared, None);
             prop_assert_eq!(hints, declared.effective().hints);
         }
     }
 
     #[test]
     fn the_words_decide() {
-        let policy = Policy::ask(Ask::Destructive).deny("never");
-        assert_eq!(policy.judge("t", Hints::ADDS), Judgement::Allow);
+        let policy = HostPolicy::ask(AskLevel::Destructive).deny("never");
+        assert_eq!(policy.judge("t", Hints::ADDS), Verdict::Allow);
         let policy = policy.and_what_reaches_outside();
-        assert_eq!(policy.judge("t", Hints::READS), Judgement::Allow);
-        assert_eq!(policy.judge("t", Hints::ADDS.closed_world()), Judgement::Allow);
-        assert_eq!(policy.judge("t", Hints::ADDS), Judgement::Ask);
-        assert_eq!(policy.judge("t", Hints::WORST), Judgement::Ask);
-        assert_eq!(policy.judge("never", Hints::READS), Judgement::Deny);
+        assert_eq!(policy.judge("t", Hints::READS), Verdict::Allow);
+        assert_eq!(policy.judge("t", Hints::ADDS.closed_world()), Verdict::Allow);
+        assert_eq!(policy.judge("t", Hints::ADDS), Verdict::Ask);
+        assert_eq!(policy.judge("t", Hints::WORST), Verdict::Ask);
+        assert_eq!(policy.judge("never", Hints::READS), Verdict::Deny);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::Value;
 
 use crate::call::Call;
 use crate::client::Client;
-use crate::error::{Error, Refusal};
+use crate::error::{Error, RefusalSource};
 use crate::result::CallResult;
 use crate::tools::KnownTool;
 
@@ -75,7 +75,7 @@ impl Client {
         }
         let hints = self.foresee_of(&preview, &arguments).await?.hints;
         if !hints.is_read_only() {
-            return Err(Error::Refused(Refusal::Policy));
+            return Err(Error::Refused(RefusalSource::Policy));
         }
         let call = Call::new(self, name.to_owned(), arguments);
         let shown = call.perform(Some(&preview), hints).await?;

@@ -8,23 +8,23 @@ use candor_protocol::types::InputRequired;
 
 use crate::client::{Client, read};
 use crate::error::Error;
-use crate::host::Unanswered;
+use crate::host::ElicitFailure;
 use crate::members::{members_of, quoted};
-use crate::session::{Session, Wish};
+use crate::session::{OutgoingRequest, Session};
 use crate::unsent::RunningRequest;
 
 /// Questions in one round. Nobody answers more.
 const MOST_QUESTIONS: usize = 16;
 
 /// An answer, and how many rounds of questions it took.
-pub(crate) struct Answer {
+pub(crate) struct RoundAnswer {
     pub(crate) result: Box<RawValue>,
     pub(crate) rounds: u32,
 }
 
 impl Client {
     /// Sends a request and waits for its result: complete, nothing else.
-    pub(crate) async fn ask(&self, wish: Wish<'_>) -> Result<Box<RawValue>, Error> {
+    pub(crate) async fn ask(&self, wish: OutgoingRequest<'_>) -> Result<Box<RawValue>, Error> {
         let (session, result) = self.send(&wish).await?;
         match kind_of(&session, &result)? {
             Kind::Complete => Ok(result),
@@ -35,7 +35,10 @@ impl Client {
     }
 
     /// The same where a server may ask back: answers it, for as many rounds as are allowed.
-    pub(crate) async fn ask_in_rounds(&self, wish: Wish<'_>) -> Result<Answer, Error> {
+    pub(crate) async fn ask_in_rounds(
+        &self,
+        wish: OutgoingRequest<'_>,
+    ) -> Result<RoundAnswer, Error> {
         match wish.method {
             method::PROMPTS_GET | method::RESOURCES_READ => {
                 let running = self.host().running();
@@ -50,9 +53,9 @@ impl Client {
     pub(crate) async fn ask_as(
         &self,
         running: &RunningRequest<'_>,
-        wish: Wish<'_>,
-    ) -> Result<Answer, Error> {
-        let answer = self.rounds(Wish { running: Some(running), ..wish }).await;
+        wish: OutgoingRequest<'_>,
+    ) -> Result<RoundAnswer, Error> {
+        let answer = self.rounds(OutgoingRequest { running: Some(running), ..wish }).await;
         let Err(error) = answer else { return answer };
         let said = match error.cause() {
             Error::Server(error) => Some(error.message.as_str()),
@@ -61,7 +64,7 @@ impl Client {
         Err(running.unsent_answer(said).await.map_or(error, Error::InvalidAnswer))
     }
 
-    async fn rounds(&self, mut wish: Wish<'_>) -> Result<Answer, Error> {
+    async fn rounds(&self, mut wish: OutgoingRequest<'_>) -> Result<RoundAnswer, Error> {
         let mut rounds = 0;
         // As it was before the first question, if there is one.
         let mut original = None;
@@ -73,7 +76,7 @@ impl Client {
                 _ => error,
             })?;
             let asked = match kind_of(&session, &result)? {
-                Kind::Complete => return Ok(Answer { result, rounds }),
+                Kind::Complete => return Ok(RoundAnswer { result, rounds }),
                 Kind::InputRequired(asked) => asked,
             };
             rounds += 1;
@@ -107,8 +110,8 @@ impl Client {
             let params = params.map_err(Error::protocol)?.unwrap_or_default();
             match self.host().answer(&question.method, params).await {
                 Ok(answer) => Ok((key.clone(), answer)),
-                Err(Unanswered::Told(error)) => Err(unanswered(&question.method, &error)),
-                Err(Unanswered::Invalid(invalid)) => Err(Error::InvalidAnswer(invalid)),
+                Err(ElicitFailure::Told(error)) => Err(unanswered(&question.method, &error)),
+                Err(ElicitFailure::Invalid(invalid)) => Err(Error::InvalidAnswer(invalid)),
             }
         }));
         answers.await.into_iter().collect()

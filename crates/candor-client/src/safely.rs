@@ -5,7 +5,7 @@ use std::future::{Future, IntoFuture};
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_hints::Judgement;
+use candor_hints::Verdict;
 use candor_protocol::Undo;
 use candor_protocol::names::{argument, failure};
 use candor_schema::canonical;
@@ -14,27 +14,27 @@ use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::call::{Call, Key, is_outdated};
-use crate::error::{Error, Refusal};
-use crate::foresee::{Basis, Foreseen};
+use crate::error::{Error, RefusalSource};
+use crate::foresee::{EffectSource, Explanation};
 use crate::host::Progress;
 use crate::policy::Trust;
 use crate::result::CallResult;
 use crate::tools::KnownTool;
 
 type SendFn = Box<dyn FnMut(Option<&Key>) + Send>;
-type ReviewFn = Box<dyn FnMut(&KnownTool, &Value, &mut Foreseen) + Send>;
-type ConfirmFn = Box<dyn FnOnce(Proposal) -> BoxFuture<'static, bool> + Send>;
+type ReviewFn = Box<dyn FnMut(&KnownTool, &Value, &mut Explanation) + Send>;
+type ConfirmFn = Box<dyn FnOnce(ConfirmRequest) -> BoxFuture<'static, bool> + Send>;
 
 /// What a person is asked to confirm: exactly what will be sent.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Proposal {
+pub struct ConfirmRequest {
     /// The tool.
     pub tool: Arc<KnownTool>,
     /// What is sent, to the letter.
     pub arguments: Arc<Value>,
     /// What the call would do.
-    pub foreseen: Foreseen,
+    pub foreseen: Explanation,
     /// What the tool's own preview says of it.
     pub preview: Option<String>,
     /// The name of the operation.
@@ -48,7 +48,7 @@ pub struct Proposal {
     pub undo_is_listed: bool,
 }
 
-impl Proposal {
+impl ConfirmRequest {
     /// The question in a few lines. Names and texts are the server's: make them safe for where they are shown.
     #[must_use]
     pub fn summary(&self) -> String {
@@ -59,10 +59,12 @@ impl Proposal {
             "This operation needs your consent. Proceed?"
         };
         let known = match (self.trust, self.foreseen.basis) {
-            (Trust::Known, Basis::Asked) => "the server's answer for these arguments".to_owned(),
-            (Trust::Known, Basis::Declared) => "declared by the tool".to_owned(),
-            (_, Basis::Nothing) => "unclassified".to_owned(),
-            (Trust::Stranger, _) => {
+            (Trust::Trusted, EffectSource::Asked) => {
+                "the server's answer for these arguments".to_owned()
+            }
+            (Trust::Trusted, EffectSource::Declared) => "declared by the tool".to_owned(),
+            (_, EffectSource::Nothing) => "unclassified".to_owned(),
+            (Trust::Untrusted, _) => {
                 format!("reported by an untrusted server: {}", self.foreseen.said.hints.in_words())
             }
         };
@@ -114,7 +116,7 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
 /// List, find, ask the server what these arguments would do, judge that under the trust that the server has and the host's policy,
 /// ask a person where that says so, and only then call, with exactly what the person saw.
 ///
-/// A trusted server that asks for approval itself, and checks that it does ([`Foreseen::defers`]), is left to ask: the call carries
+/// A trusted server that asks for approval itself, and checks that it does ([`Explanation::defers`]), is left to ask: the call carries
 /// that expectation. If the server then refuses with `decision_changed`, nothing was run; the call is explained anew and the host
 /// asks its own question.
 #[must_use = "a call is made when it is awaited"]
@@ -137,10 +139,10 @@ impl<'a> SafeCall<'a> {
     }
 
     /// Reviews what is known of the call before anything is decided. A host that knows more than its policy, such as what its user
-    /// agreed to before, has the user asked with [`Foreseen::ask_here`].
+    /// agreed to before, has the user asked with [`Explanation::ask_here`].
     pub fn review(
         mut self,
-        review: impl FnMut(&KnownTool, &Value, &mut Foreseen) + Send + 'static,
+        review: impl FnMut(&KnownTool, &Value, &mut Explanation) + Send + 'static,
     ) -> Self {
         self.review = Some(Box::new(review));
         self
@@ -149,7 +151,7 @@ impl<'a> SafeCall<'a> {
     /// Asks the user, where the policy says so and the server does not ask for approval itself. Without a prompt the call is refused.
     pub fn confirm<F, A>(mut self, ask: F) -> Self
     where
-        F: FnOnce(Proposal) -> A + Send + 'static,
+        F: FnOnce(ConfirmRequest) -> A + Send + 'static,
         A: Future<Output = bool> + Send + 'static,
     {
         self.confirm = Some(Box::new(move |proposal| Box::pin(ask(proposal))));
@@ -225,7 +227,7 @@ impl<'a> SafeCall<'a> {
             }
             // Also where the host would not ask: a server that announces an approval and runs the call without one is found out.
             self.call.expects_approval =
-                foreseen.judgement != Judgement::Deny && foreseen.defers && changes < MOST_CHANGES;
+                foreseen.judgement != Verdict::Deny && foreseen.defers && changes < MOST_CHANGES;
             if !self.call.expects_approval {
                 self.agree(&tool, foreseen, preview.take(), changes > 0).await?;
             }
@@ -250,17 +252,17 @@ impl<'a> SafeCall<'a> {
     async fn agree(
         &mut self,
         tool: &Arc<KnownTool>,
-        foreseen: Foreseen,
+        foreseen: Explanation,
         mut preview: Option<String>,
         decision_changed: bool,
     ) -> Result<(), Error> {
         let client = self.call.client;
         match foreseen.judgement {
-            Judgement::Allow => {}
-            Judgement::Deny => return Err(Error::Refused(Refusal::Policy)),
-            Judgement::Ask => {
+            Verdict::Allow => {}
+            Verdict::Deny => return Err(Error::Refused(RefusalSource::Policy)),
+            Verdict::Ask => {
                 let Some(confirm) = self.confirm.take() else {
-                    return Err(Error::Refused(Refusal::NobodyToAsk));
+                    return Err(Error::Refused(RefusalSource::NobodyToAsk));
                 };
                 if preview.is_none() {
                     match client.preview_of(tool, &self.call.arguments).await {
@@ -277,7 +279,7 @@ impl<'a> SafeCall<'a> {
                     None => false,
                 };
                 let arguments = Arc::new(std::mem::take(&mut self.call.arguments));
-                let proposal = Proposal {
+                let proposal = ConfirmRequest {
                     tool: tool.clone(),
                     arguments: arguments.clone(),
                     foreseen,
@@ -288,7 +290,7 @@ impl<'a> SafeCall<'a> {
                     undo_is_listed,
                 };
                 if !confirm(proposal).await {
-                    return Err(Error::Refused(Refusal::Person));
+                    return Err(Error::Refused(RefusalSource::Person));
                 }
                 // What was shown is what is sent: nobody had it in hand to change it.
                 self.call.arguments = Arc::unwrap_or_clone(arguments);
@@ -335,10 +337,10 @@ impl MakesKey {
         })
     }
 
-    fn when_foreseen(self, foreseen: &Foreseen) -> bool {
+    fn when_foreseen(self, foreseen: &Explanation) -> bool {
         // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
         // as long as it has no other key.
-        let recorded = foreseen.server == Some(Judgement::Ask);
+        let recorded = foreseen.server == Some(Verdict::Ask);
         self == Self::Foreseen && !foreseen.hints.is_read_only() && !recorded
     }
 }

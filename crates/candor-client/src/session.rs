@@ -14,7 +14,7 @@ use candor_protocol::{Era, Revision};
 use serde::ser::SerializeMap as _;
 use serde::{Serialize, Serializer};
 
-use crate::connect::{Limits, Target};
+use crate::connect::{ClientLimits, ConnectTarget};
 use crate::error::Error;
 use crate::host::{Host, ProgressFn};
 use crate::link::http::{Endpoint, Http, Mode};
@@ -35,7 +35,7 @@ pub(crate) struct Session {
     pub(crate) capabilities: ServerCapabilities,
     pub(crate) instructions: Option<String>,
     host: Arc<Host>,
-    limits: Limits,
+    limits: ClientLimits,
     /// What a modern request carries in `_meta`.
     introduction: Vec<(&'static str, Box<RawValue>)>,
     ids: AtomicU64,
@@ -49,7 +49,7 @@ pub(crate) struct Session {
 
 /// A request in words, before it has an id and a form.
 #[derive(Default)]
-pub(crate) struct Wish<'a> {
+pub(crate) struct OutgoingRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Object,
     /// What goes into `_meta` beside what always does.
@@ -86,7 +86,7 @@ pub(crate) enum Resend<'a> {
     Never,
 }
 
-impl<'a> Wish<'a> {
+impl<'a> OutgoingRequest<'a> {
     pub(crate) fn new(method: &'a str, params: Object) -> Self {
         Self { method, params, ..Self::default() }
     }
@@ -104,11 +104,11 @@ impl<'a> Wish<'a> {
 impl Session {
     /// Gets to know a server.
     pub(crate) async fn open(
-        target: &Target,
+        target: &ConnectTarget,
         era: Option<Era>,
         info: &Implementation,
         host: &Arc<Host>,
-        limits: &Limits,
+        limits: &ClientLimits,
     ) -> Result<Self, Error> {
         let introduction = introduction(info, host);
         let new = |link| Self {
@@ -130,9 +130,9 @@ impl Session {
         if era != Some(Era::Legacy) {
             match session.discover().await {
                 Ok(()) => return Ok(session),
-                Err(Found::Failed(error)) => return Err(error),
-                Err(Found::Legacy(why)) if era == Some(Era::Modern) => return Err(why),
-                Err(Found::Legacy(why)) => {
+                Err(ProbeResult::Failed(error)) => return Err(error),
+                Err(ProbeResult::Legacy(why)) if era == Some(Era::Modern) => return Err(why),
+                Err(ProbeResult::Legacy(why)) => {
                     tracing::debug!(%why, "no answer of the modern era; trying the legacy one");
                     silent = matches!(why, Error::TimedOut { .. });
                 }
@@ -213,7 +213,7 @@ impl Session {
     }
 
     /// Sends a request and waits for its result.
-    pub(crate) async fn request(&self, wish: &Wish<'_>) -> Result<Box<RawValue>, Error> {
+    pub(crate) async fn request(&self, wish: &OutgoingRequest<'_>) -> Result<Box<RawValue>, Error> {
         let id = RequestId::from(self.ids.fetch_add(1, Ordering::Relaxed));
         let timeout = wish.timeout.unwrap_or(self.limits.answer);
         let body = self.written(&id, wish);
@@ -275,7 +275,7 @@ impl Session {
         tokio::time::timeout(after, notified).await.map_err(|_| Error::TimedOut { after })?
     }
 
-    fn written(&self, id: &RequestId, wish: &Wish<'_>) -> Vec<u8> {
+    fn written(&self, id: &RequestId, wish: &OutgoingRequest<'_>) -> Vec<u8> {
         let modern = self.era() == Era::Modern;
         let params = Params {
             members: &wish.params,
@@ -287,8 +287,8 @@ impl Session {
     }
 
     /// Asks a server of the modern era who it is.
-    async fn discover(&mut self) -> Result<(), Found> {
-        let mut wish = Wish::new(method::DISCOVER, Object::new());
+    async fn discover(&mut self) -> Result<(), ProbeResult> {
+        let mut wish = OutgoingRequest::new(method::DISCOVER, Object::new());
         // Over HTTP an answer comes, whatever it is. A program may not answer what it does not know.
         wish.timeout = Some(match self.link {
             Link::Pipe(_) => self.limits.probe,
@@ -301,14 +301,14 @@ impl Session {
             }
             answer => answer,
         };
-        let answer = answer.map_err(Found::by)?;
+        let answer = answer.map_err(ProbeResult::by)?;
         let result = match members_of(&answer).and_then(|m| DiscoverResult::decode_object(&m)) {
             Ok(result) => result,
-            Err(problem) => return Err(Found::Legacy(Error::protocol(problem))),
+            Err(problem) => return Err(ProbeResult::Legacy(Error::protocol(problem))),
         };
         if !result.supported_versions.iter().any(|v| v == Revision::V2026_07_28.as_str()) {
             let versions = quoted(&result.supported_versions.join(", "));
-            return Err(Found::Legacy(Error::protocol(format!("it speaks {versions}"))));
+            return Err(ProbeResult::Legacy(Error::protocol(format!("it speaks {versions}"))));
         }
         let said = result.meta.as_ref().and_then(|m| m.read(meta::SERVER_INFO).ok().flatten());
         self.server = said;
@@ -323,7 +323,7 @@ impl Session {
         let params = InitializeParams::new(Revision::LATEST_LEGACY.as_str(), can, info.clone());
         let params = members_of(&raw(&params)).map_err(Error::protocol)?;
         self.revision = Revision::LATEST_LEGACY;
-        let wish = Wish::new(method::INITIALIZE, params);
+        let wish = OutgoingRequest::new(method::INITIALIZE, params);
         let (answer, session_id) = match &self.link {
             Link::Pipe(pipe) => {
                 let answer = self.request(&wish).await;
@@ -377,14 +377,14 @@ impl Session {
 }
 
 /// What a question in the modern way has shown.
-enum Found {
+enum ProbeResult {
     /// It is not of the modern era: try the older way.
     Legacy(Error),
     /// It is, and something is wrong all the same; or there is no way to it at all.
     Failed(Error),
 }
 
-impl Found {
+impl ProbeResult {
     fn by(error: Error) -> Self {
         match &error {
             Error::Unreachable { .. } | Error::Unauthorized { .. } | Error::NoToken { .. } => {
@@ -415,18 +415,18 @@ fn names(error: &ErrorObject, wanted: impl Fn(Revision) -> bool) -> bool {
     supported.into_iter().flatten().filter_map(|version| Revision::from_date(&version)).any(wanted)
 }
 
-fn link(target: &Target, host: &Arc<Host>, limits: &Limits) -> Result<Link, Error> {
+fn link(target: &ConnectTarget, host: &Arc<Host>, limits: &ClientLimits) -> Result<Link, Error> {
     match target {
-        Target::Url { url, bearer, headers } => {
+        ConnectTarget::Url { url, bearer, headers } => {
             let endpoint = Endpoint::new(url, bearer, headers, limits)?;
             let version = Revision::V2026_07_28.as_str();
             Ok(Link::Http(Http::new(endpoint, Mode::Modern, version, host.clone(), limits.clone())))
         }
-        Target::Program(program) => {
+        ConnectTarget::Program(program) => {
             let (child, stdout, stdin) = child::start(program, limits)?;
             Ok(Link::Pipe(Pipe::open(stdout, stdin, Some(child), host, limits)))
         }
-        Target::Streams(streams) => match locked(streams).take() {
+        ConnectTarget::Streams(streams) => match locked(streams).take() {
             Some((input, output)) => Ok(Link::Pipe(Pipe::open(input, output, None, host, limits))),
             None => Err(Error::Lost { why: "the streams have ended".to_owned(), sent: false }),
         },

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use candor_hints::{Declared, Effect, Effective};
+use candor_hints::{DeclaredHints, Effect, EffectiveHints};
 use candor_protocol::Undo;
 use candor_protocol::json::{Decode as _, Json, Object, RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
@@ -21,13 +21,13 @@ use crate::compile::compile;
 pub struct Tools {
     tools: Vec<Arc<KnownTool>>,
     by_name: HashMap<String, usize>,
-    left_out: Vec<LeftOut>,
+    left_out: Vec<UnusableTool>,
 }
 
 /// A tool that the server listed and that cannot be used.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct LeftOut {
+pub struct UnusableTool {
     /// Its name, or a word for none.
     pub name: String,
     /// Why.
@@ -104,7 +104,7 @@ impl Tools {
         let object = Object::decode(entry).ok();
         let name = object.and_then(|o| o.read_str("name").ok().flatten().map(String::from));
         let name = name.unwrap_or_else(|| "(without a name)".to_owned());
-        self.left_out.push(LeftOut { name, reason, definition: entry.to_raw() });
+        self.left_out.push(UnusableTool { name, reason, definition: entry.to_raw() });
     }
 
     /// The tool of this name.
@@ -132,7 +132,7 @@ impl Tools {
 
     /// What the server listed and cannot be used.
     #[must_use]
-    pub fn left_out(&self) -> &[LeftOut] {
+    pub fn left_out(&self) -> &[UnusableTool] {
         &self.left_out
     }
 
@@ -206,18 +206,18 @@ impl KnownTool {
     /// What it declares that all its calls do, and what is assumed where it declares nothing. Its own words: see
     /// [`Trust`](crate::Trust).
     #[must_use]
-    pub fn declared(&self) -> Effective {
+    pub fn declared(&self) -> EffectiveHints {
         self.annotations().effective()
     }
 
-    pub(crate) fn annotations(&self) -> Declared {
+    pub(crate) fn annotations(&self) -> DeclaredHints {
         let annotations = self.tool.annotations.as_ref();
         annotations.map(|said| declared(said, self.tool.meta.as_ref())).unwrap_or_default()
     }
 
     /// Whether it declares anything at all.
     pub(crate) fn declares(&self) -> bool {
-        self.annotations() != Declared::default()
+        self.annotations() != DeclaredHints::default()
     }
 
     /// Whether what a call does depends on its arguments, by `tools/annotations`.
@@ -297,8 +297,8 @@ fn effect(meta: &Object) -> Option<Effect> {
 }
 
 /// Reads hints, and the effect beside them in the metadata of an answer.
-pub(crate) fn declared(annotations: &ToolAnnotations, meta: Option<&Object>) -> Declared {
-    Declared {
+pub(crate) fn declared(annotations: &ToolAnnotations, meta: Option<&Object>) -> DeclaredHints {
+    DeclaredHints {
         effect: meta.and_then(effect),
         read_only: annotations.read_only_hint,
         destructive: annotations.destructive_hint,

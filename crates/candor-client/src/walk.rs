@@ -53,7 +53,7 @@ pub struct Walk {
     visited_bytes: usize,
     given: usize,
     until: Option<Instant>,
-    stopped: Option<Stopped>,
+    stopped: Option<WalkStop>,
     /// Only a read shows what is beneath the resource where it begins.
     opens_by_read: bool,
     /// The answer of `resources/metadata` about the resource where it begins, if it was refused and described otherwise.
@@ -94,7 +94,7 @@ pub struct Step {
 /// Why a walk ended before the tree did.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Stopped {
+pub enum WalkStop {
     /// Something stands deeper than was to be looked.
     Depth,
     /// There are more than were wanted.
@@ -216,7 +216,7 @@ impl Walk {
 
     /// Why it ended before the tree did; `None`: it did not.
     #[must_use]
-    pub fn stopped(&self) -> Option<Stopped> {
+    pub fn stopped(&self) -> Option<WalkStop> {
         self.stopped
     }
 
@@ -233,7 +233,7 @@ impl Walk {
         match tokio::time::timeout_at(until.into(), self.step()).await {
             Ok(step) => step,
             Err(_) => {
-                self.stopped = Some(Stopped::Time);
+                self.stopped = Some(WalkStop::Time);
                 self.open.clear();
                 self.start = None;
                 None
@@ -275,7 +275,7 @@ impl Walk {
             }
             self.visited_bytes += resource.uri.len();
             if self.given >= self.count {
-                self.stopped = Some(Stopped::Count);
+                self.stopped = Some(WalkStop::Count);
                 self.open.clear();
                 return None;
             }
@@ -286,7 +286,7 @@ impl Walk {
                 let found = VecDeque::new();
                 self.open.push(Folder { uri, depth: depth + 1, found, pages, cost: 0 });
             } else if listable {
-                self.stopped.get_or_insert(Stopped::Depth);
+                self.stopped.get_or_insert(WalkStop::Depth);
             }
             let unchanged = self.known.as_ref().is_some_and(|known| known.is_unchanged(&resource));
             if unchanged && !listable {

@@ -64,7 +64,7 @@ fn overloaded() -> Say {
 async fn reads_and_what_has_no_further_effect_are_tried_four_times() {
     let server = failing(false, |_| overloaded()).await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     for (tool, attempts) in [("reads", 4), ("changes", 4), ("adds", 1)] {
         let before = server.asked("tools/call").len();
         let told = soon(client.call_safely(tool, json!({})).into_future()).await;
@@ -88,7 +88,7 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
         let server =
             failing(keys, |asked| if asked.nth < 2 { overloaded() } else { said("done") }).await;
         let client =
-            soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+            soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
         let call = client.call_safely("adds", json!({})).key(Key::new()).unsafe_key();
         let told = soon(call.into_future()).await;
         assert_eq!(told.is_ok(), keys);
@@ -107,12 +107,12 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
 #[tokio::test]
 async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
     let server = failing(false, |_| said("done")).await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     assert!(!client.has_keys());
     let told = soon(client.call("adds", json!({})).key("k").into_future()).await;
     assert!(matches!(told, Err(Error::KeysUnsupported)), "{told:?}");
     let told = soon(client.call_safely("adds", json!({})).key("k").into_future()).await;
-    assert!(matches!(&told, Err(error @ Error::KeysUnsupported) if !error.may_have_been_done()));
+    assert!(matches!(&told, Err(error @ Error::KeysUnsupported) if !error.may_have_run()));
     assert_eq!(server.asked("tools/call").len(), 0);
     soon(client.call("adds", json!({})).key("k").unsafe_key().into_future()).await.unwrap();
     assert_eq!(server.asked("tools/call").len(), 1);
@@ -138,7 +138,7 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
             _ => said("done"),
         })
         .await;
-        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
         let shown = Arc::new(Mutex::new(None));
         let ours = shown.clone();
         let call = client.call_safely("keyed", json!({})).confirm(move |proposal| {
@@ -160,7 +160,7 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
 #[tokio::test]
 async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
     let server = failing(true, |_| said("done")).await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
     for (tool, own) in [("adds", None), ("adds", Some("mine")), ("reads", None)] {
         let (heard, site) = (told.clone(), server.clone());
@@ -197,7 +197,7 @@ async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
             }
         })
         .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for (tool, arguments) in
         [("derives", json!({})), ("takes", json!({"idempotency_key": "in the arguments"}))]
     {
@@ -208,7 +208,7 @@ async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
     }
     // A server that does not know keys is not given one.
     let server = failing(false, |_| said("done")).await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     sent_without_a_key(client.call_safely("adds", json!({}))).await;
 }
 
@@ -224,7 +224,7 @@ async fn sent_without_a_key(call: SafeCall<'_>) {
 async fn an_unknown_outcome_is_never_tried_again() {
     let server = failing(true, |_| failed("outcome_unknown", &json!({"retriable": true}))).await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     for tool in ["reads", "changes", "adds"] {
         let result =
             soon(client.call_safely(tool, json!({})).key("k").into_future()).await.unwrap();
@@ -247,7 +247,7 @@ async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() 
     })
     .await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     let begun = Instant::now();
     let result = soon(client.call_safely("changes", json!({})).into_future()).await.unwrap();
     assert_eq!(result.text(), "done");
@@ -260,7 +260,7 @@ async fn unsafe_call_is_resent_once_on_a_trusted_servers_word() {
     let busy = json!({"raisedBy": "server", "retriable": true, "retryAfterMs": 1});
     let server = failing(false, move |_| failed("busy", &busy)).await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
     assert_eq!(result.failure().unwrap().code, "busy");
     assert_eq!(server.asked("tools/call").len(), 2);
@@ -300,7 +300,7 @@ async fn of_two_writes_at_once_one_is_told_of_the_conflict_and_is_not_repeated()
     };
     let server = Server::new("wiki", "1").state(page.clone()).tools(tools![write_page]);
     let site = Site::of(server).await;
-    let connect = || site.client().trust(Trust::Known).retry(quick()).into_future();
+    let connect = || site.client().trust(Trust::Trusted).retry(quick()).into_future();
     let (ada, bob) = (soon(connect()).await.unwrap(), soon(connect()).await.unwrap());
     let write = |client: &candor_client::Client, seen: u64, text: &str| {
         let (client, arguments) = (client.clone(), json!({"seen": seen, "text": text}));
@@ -336,7 +336,7 @@ async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said
     let store = candor::store::MemoryStore::new(candor::store::Options::default());
     let server = Server::new("s", "1")
         .ledger(Arc::new(store))
-        .ask(candor::Ask::Destructive)
+        .ask(candor::AskLevel::Destructive)
         .hold(Duration::ZERO)
         .tool(half_said("says_nothing", None))
         .tool(half_said("says_no", Some(false)));
@@ -352,7 +352,7 @@ async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said
 async fn a_tools_own_word_that_looks_like_ours_licenses_nothing() {
     let server = failing(false, |_| failed("rate_limited", &json!({"retriable": true}))).await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     let result = soon(client.call_safely("adds", json!({})).into_future()).await.unwrap();
     assert_eq!(result.failure().unwrap().code, "rate_limited");
     assert_eq!(server.asked("tools/call").len(), 1);
@@ -372,7 +372,7 @@ async fn retry_after_of_http_is_waited_for_and_absurd_ones_are_not() {
     })
     .await;
     let client =
-        soon(server.client().trust(Trust::Known).retry(quick()).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
     let begun = Instant::now();
     soon(client.call_safely("reads", json!({})).into_future()).await.unwrap();
     assert!(begun.elapsed() >= Duration::from_secs(1));
@@ -387,11 +387,11 @@ async fn a_server_that_keeps_failing_is_left_alone() {
     let mut retry = quick();
     (retry.failures, retry.attempts) = (5, 10);
     let client =
-        soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(retry).into_future()).await.unwrap();
     let last = soon(client.call_safely("reads", json!({})).into_future()).await.err();
     assert!(matches!(last, Some(Error::Resting { .. })), "{last:?}");
     assert_eq!(server.asked("tools/call").len(), 5);
-    assert!(!last.unwrap().may_have_been_done());
+    assert!(!last.unwrap().may_have_run());
 }
 
 /// Counts who is inside at the same time.
@@ -434,7 +434,7 @@ async fn reads_run_together_and_writes_one_after_another() {
         let inside = Inside::default();
         let server = Server::new("w", "1").state(inside.clone()).tools(tools![look, write]);
         let site = Site::of(server).await;
-        let mut connect = site.client().trust(Trust::Known);
+        let mut connect = site.client().trust(Trust::Trusted);
         if parallel {
             connect = connect.parallel_writes();
         }
@@ -507,7 +507,7 @@ async fn an_answer_that_was_lost_after_the_effect_is_fetched_and_nothing_is_done
     let site = Site::of(server).await;
     let target = site.url.trim_start_matches("http://").trim_end_matches("/mcp").to_owned();
     let (url, left) = cutting(target, 2).await;
-    let connect = candor_client::Client::connect(url).trust(Trust::Known).retry(quick());
+    let connect = candor_client::Client::connect(url).trust(Trust::Trusted).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
     let result =
         soon(client.call_safely("charge", json!({"cents": 500})).into_future()).await.unwrap();

@@ -91,7 +91,7 @@ async fn reconnects_of_a_listener_do_not_count() {
     .await;
     let mut retry = Retry::default();
     (retry.base, retry.rest) = (Duration::from_millis(1), Duration::from_secs(60));
-    let connect = server.client().trust(Trust::Known).retry(retry);
+    let connect = server.client().trust(Trust::Trusted).retry(retry);
     let client = soon(connect.into_future()).await.unwrap();
     let _listening = soon(client.listen(Interest::new().lists())).await.unwrap();
     let reconnected = async {

@@ -9,12 +9,14 @@ use std::time::Duration;
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
-use candor::hints::{Row, Table, Test};
-use candor::store::{Filter, Grant, Granting, MemoryStore, Options, Page, Store};
+use candor::hints::{Condition, EffectRow, EffectTable};
+use candor::store::{Filter, Grant, MemoryStore, NewGrant, Options, Page, Store};
 use candor::tool::{JsonTool, ToolError};
 use candor::transport::http::{Http, endpoint};
-use candor::{Arguments, Ctx, Engine, Pattern, Server};
-use candor_client::{Ask, Client, Connect, Era, Error, Hints, Judgement, Policy, Refusal, Trust};
+use candor::{ArgumentPattern, Arguments, Ctx, Engine, Server};
+use candor_client::{
+    AskLevel, Client, Connect, Era, Error, Hints, HostPolicy, RefusalSource, Trust, Verdict,
+};
 use serde_json::{Value, json};
 
 use common::scripted::{modern, said, tool, tools};
@@ -41,11 +43,12 @@ impl World {
         let schema = json!({"type": "object", "properties": {
             "path": {"type": "string"}, "action": {"enum": ["read", "delete"]},
         }});
-        let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
-        let table =
-            Table::new().row(is("read").then(Hints::READS)).row(is("delete").then(Hints::DELETES));
+        let is = |value: &str| EffectRow::when("/action", Condition::OneOf(vec![value.into()]));
+        let table = EffectTable::new()
+            .row(is("read").then(Hints::READS))
+            .row(is("delete").then(Hints::DELETES));
         let server = Server::new("files", "1")
-            .ask(Ask::Destructive)
+            .ask(AskLevel::Destructive)
             .hold(Duration::from_millis(20))
             .ledger(Arc::new(MemoryStore::new(Options::default())))
             .tool(JsonTool::new("fixed", &schema, ran()).hints(Hints::DELETES))
@@ -76,7 +79,7 @@ impl World {
         });
         let mcp = endpoint(self.engine.clone(), Http::default());
         let address = serve(axum::Router::new().route("/mcp", mcp).layer(watched)).await;
-        Client::connect(format!("http://{address}/mcp")).trust(Trust::Known)
+        Client::connect(format!("http://{address}/mcp")).trust(Trust::Trusted)
     }
 
     async fn plainly(&self) -> Connect {
@@ -95,10 +98,10 @@ impl World {
 async fn grant(store: &dyn Store) -> Grant {
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let entry = &waiting[0];
-    let granting = Granting {
+    let granting = NewGrant {
         scope: entry.id.scope.clone(),
         binding: entry.stored.question().unwrap().binding,
-        pattern: Pattern::like(&delete("waits"), &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&delete("waits"), &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(60),
     };
@@ -115,8 +118,8 @@ async fn server_that_asks_is_left_to_ask() {
         for tool in TOOLS {
             let world = World::new();
             let client = soon(world.plainly().await.era(era).into_future()).await.unwrap();
-            let explained = soon(client.foresee(tool, &delete("a"))).await.unwrap();
-            assert_eq!((explained.server, explained.defers), (Some(Judgement::Ask), true));
+            let explained = soon(client.explain(tool, &delete("a"))).await.unwrap();
+            assert_eq!((explained.server, explained.defers), (Some(Verdict::Ask), true));
             let call =
                 client.call_safely(tool, delete("a")).confirm(async |_| panic!("asked twice"));
             let waits = soon(call.into_future()).await.unwrap();
@@ -130,22 +133,22 @@ async fn server_that_asks_is_left_to_ask() {
 async fn grant_before_the_question_makes_the_host_ask() {
     for era in ERAS {
         for tool in TOOLS {
-            for policy in [Policy::default(), Policy::default().keep_answers()] {
+            for policy in [HostPolicy::default(), HostPolicy::default().keep_answers()] {
                 let world = World::new();
                 let connect = world.plainly().await.era(era).policy(policy);
                 let client = soon(connect.into_future()).await.unwrap();
                 // Explained before the grant too, so that kept answers would be stale.
-                let explained = soon(client.foresee(tool, &delete("a"))).await.unwrap();
+                let explained = soon(client.explain(tool, &delete("a"))).await.unwrap();
                 assert!(explained.defers, "{era:?} {tool}");
                 world.ask_for(tool).await;
                 let store = world.engine.store().unwrap();
                 let grant = grant(&**store).await;
 
-                let explained = soon(client.foresee(tool, &delete("a"))).await.unwrap();
-                assert_eq!((explained.server, explained.defers), (Some(Judgement::Allow), false));
+                let explained = soon(client.explain(tool, &delete("a"))).await.unwrap();
+                assert_eq!((explained.server, explained.defers), (Some(Verdict::Allow), false));
                 let refused = soon(client.call_safely(tool, delete("a")).into_future()).await;
                 let error = refused.unwrap_err();
-                assert!(matches!(error, Error::Refused(Refusal::NobodyToAsk)), "{error:?}");
+                assert!(matches!(error, Error::Refused(RefusalSource::NobodyToAsk)), "{error:?}");
                 assert_eq!(world.runs(), 0, "{era:?} {tool}");
                 let call = client.call_safely(tool, delete("a")).confirm(async |_| true);
                 soon(call.into_future()).await.unwrap();
@@ -180,7 +183,7 @@ async fn grant_between_question_and_call_makes_the_host_ask() {
                 let counted = asked.clone();
                 let call = client.call_safely(tool, delete("a")).confirm(async move |proposal| {
                     assert!(proposal.decision_changed);
-                    assert_eq!(proposal.foreseen.server, Some(Judgement::Allow));
+                    assert_eq!(proposal.foreseen.server, Some(Verdict::Allow));
                     assert!(proposal.summary().contains("no longer asks for approval"));
                     counted.fetch_add(1, Ordering::SeqCst);
                     says_yes
@@ -215,17 +218,17 @@ async fn server_that_changes_its_mind_forever_is_asked_about_here() {
         false
     });
     let refused = soon(call.into_future()).await.unwrap_err();
-    assert!(matches!(refused, Error::Refused(Refusal::Person)), "{refused:?}");
+    assert!(matches!(refused, Error::Refused(RefusalSource::Person)), "{refused:?}");
     assert_eq!(world.runs(), 0);
 }
 
 #[tokio::test]
 async fn server_that_cannot_check_the_precondition_is_not_left_to_ask() {
     for (trust, settings, deferred) in [
-        (Trust::Known, json!({"version": 1, "ask": "destructive"}), false),
-        (Trust::Known, json!({"version": 1, "ask": "destructive", "expect": false}), false),
-        (Trust::Stranger, json!({"version": 1, "ask": "destructive", "expect": true}), false),
-        (Trust::Known, json!({"version": 1, "ask": "destructive", "expect": true}), true),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive"}), false),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive", "expect": false}), false),
+        (Trust::Untrusted, json!({"version": 1, "ask": "destructive", "expect": true}), false),
+        (Trust::Trusted, json!({"version": 1, "ask": "destructive", "expect": true}), true),
     ] {
         let can = json!({"tools": {}, "extensions": {"dev.candor/approval": settings}});
         let server = modern(can, |asked| match asked.method.as_str() {

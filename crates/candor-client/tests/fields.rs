@@ -6,7 +6,7 @@ use std::future::IntoFuture as _;
 
 use candor::Server;
 use candor::tool::{JsonTool, ToolError};
-use candor_client::{Basis, Hints, Judgement, Policy, Trust};
+use candor_client::{EffectSource, Hints, HostPolicy, Trust, Verdict};
 use serde_json::{Value, json};
 
 use common::scripted::{Say, Scripted, modern, tools};
@@ -63,18 +63,18 @@ async fn fields_of_an_answer_reach_the_host() {
             (answer(&nothing, &nothing), &nothing),
         ] {
             let server = server(capabilities.clone(), meta.clone(), said).await;
-            let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-            let foreseen = soon(client.foresee("manage", &json!({}))).await.unwrap();
+            let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
+            let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
             assert_eq!(
                 (foreseen.basis, foreseen.hints),
-                (Basis::Asked, Hints::READS.closed_world())
+                (EffectSource::Asked, Hints::READS.closed_world())
             );
             assert_eq!(&json!(foreseen.fields), expected);
 
             let client = soon(server.client().into_future()).await.unwrap();
-            let foreseen = soon(client.foresee("manage", &json!({}))).await.unwrap();
+            let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
             assert_eq!(&json!(foreseen.fields), expected, "of an untrusted server, too");
-            assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Judgement::Ask));
+            assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask));
         }
     }
 }
@@ -85,9 +85,9 @@ async fn fields_never_make_a_call_safer() {
     let mut said = answer(&json!({}), &lies);
     said["annotations"] = hints(false);
     let server = server(json!({"tools": {"dynamicAnnotations": true}}), json!({}), said).await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-    let foreseen = soon(client.foresee("manage", &json!({}))).await.unwrap();
-    assert!(foreseen.hints.is_destructive() && foreseen.judgement == Judgement::Ask);
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
+    let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
+    assert!(foreseen.hints.is_destructive() && foreseen.judgement == Verdict::Ask);
     assert_eq!(json!(foreseen.fields), json!({"effect": "reads"}), "a hint is no field");
 }
 
@@ -100,9 +100,9 @@ async fn without_an_answer_the_fields_are_those_of_the_tool() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-    let foreseen = soon(client.foresee("manage", &json!({}))).await.unwrap();
-    assert_eq!(foreseen.basis, Basis::Declared);
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
+    let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
+    assert_eq!(foreseen.basis, EffectSource::Declared);
     assert_eq!(json!(foreseen.fields), json!({"networkAccessHint": true, "title": "Manage"}));
 }
 
@@ -116,11 +116,11 @@ async fn fields_of_our_server_reach_the_host_in_both_eras() {
         }))
     };
     everywhere(server, |way, connect| async move {
-        let connect = connect.trust(Trust::Known).policy(Policy::default().keep_answers());
+        let connect = connect.trust(Trust::Trusted).policy(HostPolicy::default().keep_answers());
         let client = soon(connect.into_future()).await.expect(&way);
         for local in [true, false, true] {
             let foreseen =
-                soon(client.foresee("sync", &json!({"local": local}))).await.expect(&way);
+                soon(client.explain("sync", &json!({"local": local}))).await.expect(&way);
             assert_eq!(json!(foreseen.fields), json!({"networkAccessHint": !local}), "{way}");
             assert_eq!(foreseen.hints.is_read_only(), local, "{way}");
         }

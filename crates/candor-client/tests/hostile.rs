@@ -6,7 +6,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::Body;
 use axum::http::{StatusCode, header};
-use candor_client::{Client, Era, Error, Hints, Limits, Policy, Program, Retry, Trust};
+use candor_client::{Client, ClientLimits, Era, Error, Hints, HostPolicy, Program, Retry, Trust};
 use serde_json::{Value, json};
 
 use common::scripted::{Say, events, modern, said, scripted, status, tool, tools};
@@ -16,8 +16,8 @@ use common::{piped, soon};
 type Plain = fn() -> Say;
 type Made = Box<dyn Fn() -> Say + Send + Sync>;
 
-fn small() -> Limits {
-    let mut limits = Limits::default();
+fn small() -> ClientLimits {
+    let mut limits = ClientLimits::default();
     limits.answer = Duration::from_secs(2);
     limits.answer_at_most = Duration::from_secs(4);
     limits.probe = Duration::from_secs(1);
@@ -61,7 +61,7 @@ async fn answers_that_are_none_have_a_name() {
         let client = soon(server.client().limits(small()).into_future()).await.unwrap();
         let told = soon(client.call("t", json!({})).into_future()).await;
         assert!(matches!(told, Err(Error::Protocol(_))), "{name}: {told:?}");
-        assert!(told.unwrap_err().may_have_been_done(), "{name}");
+        assert!(told.unwrap_err().may_have_run(), "{name}");
         assert_eq!(server.asked("tools/call").len(), 1, "{name}: not tried again");
     }
 }
@@ -142,7 +142,7 @@ async fn a_schema_that_takes_long_holds_up_nobody_else() {
         _ => said("done"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let mut longest = Duration::ZERO;
     let mut looked = Instant::now();
     let mut other = tokio::time::interval(Duration::from_millis(1));
@@ -232,10 +232,7 @@ async fn results_that_break_their_promise_are_not_passed_on_as_results() {
     let client = soon(server.client().into_future()).await.unwrap();
     for _ in 0..2 {
         let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
-        assert!(
-            matches!(&told, Error::ResultInvalid { .. }) && told.may_have_been_done(),
-            "{told}"
-        );
+        assert!(matches!(&told, Error::ResultInvalid { .. }) && told.may_have_run(), "{told}");
     }
     assert!(soon(client.call("t", json!({})).into_future()).await.unwrap().is_error());
     assert_eq!(
@@ -256,7 +253,7 @@ async fn schemas_that_point_elsewhere_are_not_followed() {
         _ => Say::Result(json!({"resultType": "complete", "content": [], "structuredContent": {}})),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let _ = soon(client.call_safely("t", json!({"a": 1})).into_future()).await;
     assert!(trap.methods().is_empty());
 }
@@ -273,7 +270,7 @@ async fn a_server_that_keeps_asking_is_stopped() {
     let client = soon(server.client().into_future()).await.unwrap();
     let told = soon(client.call("t", json!({"x": 1})).into_future()).await.unwrap_err();
     assert!(matches!(told, Error::TooManyRounds(10)), "{told}");
-    assert!(told.may_have_been_done(), "what it did between its questions is unknown");
+    assert!(told.may_have_run(), "what it did between its questions is unknown");
     let calls = server.asked("tools/call");
     assert_eq!(calls.len(), 11);
     for (nth, call) in calls.iter().enumerate().skip(1) {
@@ -290,18 +287,18 @@ async fn questions_that_this_client_cannot_answer_end_the_call() {
             "method": "sampling/createMessage", "params": {"messages": [], "maxTokens": 1}}}})),
     })
     .await;
-    for (trust, number) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
+    for (trust, number) in [(Trust::Untrusted, 1), (Trust::Trusted, 2)] {
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
         let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
         assert!(matches!(told.cause(), Error::Unsupported(_)), "{told}");
-        assert!(told.may_have_been_done(), "the server had the call before it asked: {told}");
+        assert!(told.may_have_run(), "the server had the call before it asked: {told}");
         assert_eq!(server.asked("tools/call").len(), number);
     }
     // What the host knows to read has changed nothing.
-    let policy = Policy::default().classify("t", Hints::READS);
+    let policy = HostPolicy::default().classify("t", Hints::READS);
     let client = soon(server.client().policy(policy).into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
-    assert!(!told.may_have_been_done(), "{told}");
+    assert!(!told.may_have_run(), "{told}");
 }
 
 #[tokio::test]
@@ -322,7 +319,7 @@ for line in sys.stdin:
     let client = soon(Client::start(program).limits(small()).into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
     assert!(matches!(told, Error::TooLarge { limit: 65_536, .. }), "{told}");
-    assert!(told.may_have_been_done());
+    assert!(told.may_have_run());
     assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "the client is still of use");
 }
 
@@ -444,7 +441,7 @@ async fn a_session_that_the_server_forgot_is_opened_again() {
         }
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     assert_eq!(client.era(), Era::Legacy);
     // A trusted server says that nothing was done, so this may be tried again whatever it does.
     let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
@@ -559,7 +556,7 @@ async fn progress_gives_more_time_but_not_for_ever() {
     }
 
     let site = common::Site::of(Server::new("w", "1").tools(tools![toil])).await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     (limits.answer, limits.answer_at_most) = (Duration::from_secs(1), Duration::from_secs(4));
     let client = soon(site.client().limits(limits).into_future()).await.unwrap();
     let listened = client.call("toil", json!({"steps": 40})).on_progress(|_| {});
@@ -601,7 +598,7 @@ async fn a_list_is_bounded_in_bytes() {
             "nextCursor": asked.nth.to_string(), "ttlMs": 0, "cacheScope": "private"}))
     })
     .await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     limits.max_list = 50_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
     let told = soon(client.tools()).await.unwrap_err();
@@ -614,7 +611,7 @@ async fn a_list_is_bounded_in_bytes() {
         tools(&json!([dense]))
     })
     .await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     limits.max_list = 1_000_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
     assert!(matches!(soon(client.tools()).await, Err(Error::TooLarge { .. })));
@@ -628,12 +625,12 @@ async fn answer_of_many_values_is_refused_by_its_memory() {
             "structuredContent": {"all": vec![1; 200_000]}})),
     })
     .await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     limits.max_list = 10_000_000;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
     assert!(told.to_string().contains("needs more than 10 MB"), "{told}");
-    assert!(told.may_have_been_done());
+    assert!(told.may_have_run());
 }
 
 #[tokio::test]

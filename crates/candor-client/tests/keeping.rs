@@ -8,12 +8,14 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
-use candor::hints::{Row, Table, Test};
+use candor::hints::{Condition, EffectRow, EffectTable};
 use candor::prelude::Principal;
 use candor::tool::{JsonTool, Tool, ToolError};
 use candor::transport::http::{Http, endpoint};
 use candor::{Engine, Server};
-use candor_client::{Basis, Change, Client, Connect, Era, Hints, Interest, Policy, Trust};
+use candor_client::{
+    Change, Client, Connect, EffectSource, Era, Hints, HostPolicy, Interest, Trust,
+};
 use serde_json::json;
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -33,8 +35,8 @@ fn manage() -> Arc<dyn Tool> {
     let schema = json!({"type": "object", "required": ["action"], "properties": {
         "action": {"enum": ["read", "delete"]},
     }});
-    let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
-    let table = Table::new()
+    let is = |value: &str| EffectRow::when("/action", Condition::OneOf(vec![value.into()]));
+    let table = EffectTable::new()
         .row(is("read").then(Hints::READS))
         .row(is("delete").then(Hints::DELETES))
         .exhaustive();
@@ -94,8 +96,8 @@ async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_cha
                 false => over_http(engine, &asked).await,
                 true => over_pipes(engine, &asked),
             };
-            let connect = connect.era(era).trust(Trust::Known);
-            let connect = connect.policy(Policy::default().keep_answers());
+            let connect = connect.era(era).trust(Trust::Trusted);
+            let connect = connect.policy(HostPolicy::default().keep_answers());
             let client = soon(connect.into_future()).await.expect(&way);
             let mut listening = soon(client.listen(Interest::new().lists())).await.expect(&way);
             let mut changed = async || {
@@ -107,8 +109,11 @@ async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_cha
             let read = json!({"action": "read"});
             for asked_by_now in [1, 2] {
                 for again in 0..3 {
-                    let foreseen = soon(client.foresee("manage", &read)).await.expect(&way);
-                    assert_eq!((foreseen.basis, foreseen.hints), (Basis::Asked, Hints::READS));
+                    let foreseen = soon(client.explain("manage", &read)).await.expect(&way);
+                    assert_eq!(
+                        (foreseen.basis, foreseen.hints),
+                        (EffectSource::Asked, Hints::READS)
+                    );
                     let times = asked.load(Ordering::SeqCst);
                     assert_eq!(times, asked_by_now, "{way}, {again}: kept until it is said");
                 }

@@ -5,7 +5,7 @@ mod common;
 use std::time::Duration;
 
 use axum::http::StatusCode;
-use candor_client::{Client, Era, Error, Key, Limits, Retry, Trust};
+use candor_client::{Client, ClientLimits, Era, Error, Key, Retry, Trust};
 use serde_json::{Value, json};
 
 use common::scripted::{Asked, Say, Scripted, events, modern, scripted, status, tool, tools};
@@ -59,13 +59,13 @@ async fn only_a_trusted_server_gets_an_unsafe_call_in_a_new_session() {
         },
     ];
     for refusal in refusals {
-        for (trust, sends) in [(Trust::Stranger, 1), (Trust::Known, 2)] {
+        for (trust, sends) in [(Trust::Untrusted, 1), (Trust::Trusted, 2)] {
             let server = forgetful(refusal).await;
             let connect = server.client().era(Era::Legacy).trust(trust).retry(quick());
             let client = soon(connect.into_future()).await.unwrap();
             let told = confirmed(&client).await;
             assert!(matches!(told, Error::SessionExpired), "{told:?}");
-            assert!(told.may_have_been_done(), "nothing but the server says that it did nothing");
+            assert!(told.may_have_run(), "nothing but the server says that it did nothing");
             assert_eq!(server.asked("tools/call").len(), sends, "{trust:?}");
         }
     }
@@ -87,9 +87,9 @@ async fn refused_session_without_a_new_one_may_have_run() {
         _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
     })
     .await;
-    let connect = server.client().era(Era::Legacy).trust(Trust::Known).retry(quick());
+    let connect = server.client().era(Era::Legacy).trust(Trust::Trusted).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
-    assert!(confirmed(&client).await.may_have_been_done());
+    assert!(confirmed(&client).await.may_have_run());
     assert_eq!(server.asked("tools/call").len(), 1);
 }
 
@@ -140,10 +140,10 @@ async fn untrusted_claims_never_resend_a_call() {
         let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
         let call = client.call_safely("wipe", json!({})).key(Key::new());
         let told = soon(call.confirm(|_| std::future::ready(true)).into_future()).await;
-        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
+        assert!(told.map_or_else(|error| error.may_have_run(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 1, "{name}, confirmed");
         let told = soon(client.call("wipe", json!({})).into_future()).await;
-        assert!(told.map_or_else(|error| error.may_have_been_done(), |_| true), "{name}");
+        assert!(told.map_or_else(|error| error.may_have_run(), |_| true), "{name}");
         assert_eq!(server.asked("tools/call").len(), 2, "{name}, without a question");
     }
 }
@@ -152,7 +152,7 @@ async fn untrusted_claims_never_resend_a_call() {
 async fn trusted_claims_resend_a_call() {
     for (name, claim) in claims() {
         let server = claiming(claim).await;
-        let connect = server.client().trust(Trust::Known).retry(quick());
+        let connect = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
         let _ = soon(client.call("wipe", json!({})).into_future()).await;
         let expected = match name {
@@ -189,12 +189,12 @@ async fn replay_mark_counts_only_if_it_can_be_true() {
     let other = json!({"replayed": true, "key": "zz"});
     let none = json!({"replayed": false, "key": "k"});
     for (has_keys, trust, mark, expected) in [
-        (true, Trust::Known, &unnamed, Some(true)),
-        (true, Trust::Known, &named, Some(true)),
-        (true, Trust::Known, &other, None),
-        (true, Trust::Known, &none, Some(false)),
-        (true, Trust::Stranger, &named, None),
-        (false, Trust::Known, &named, None),
+        (true, Trust::Trusted, &unnamed, Some(true)),
+        (true, Trust::Trusted, &named, Some(true)),
+        (true, Trust::Trusted, &other, None),
+        (true, Trust::Trusted, &none, Some(false)),
+        (true, Trust::Untrusted, &named, None),
+        (false, Trust::Trusted, &named, None),
     ] {
         let server = replaying(has_keys, mark.clone()).await;
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
@@ -213,7 +213,7 @@ async fn replay_mark_counts_only_if_it_can_be_true() {
 async fn replay_of_a_new_key_counts_only_after_a_second_send() {
     for (lost, expected) in [(false, None), (true, Some(true))] {
         let server = replaying(true, json!({"replayed": true})).await;
-        let connect = server.client().trust(Trust::Known).retry(quick());
+        let connect = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(connect.into_future()).await.unwrap();
         // With `on_send`, the client makes a key of its own.
         let call = client.call_safely("t", json!({"lost": lost})).on_send(|key| {
@@ -233,11 +233,11 @@ async fn earlier_attempt_that_may_have_run_is_not_forgotten() {
         _ => Say::Error(4290, "Too many requests are running"),
     })
     .await;
-    let connect = server.client().trust(Trust::Known).retry(quick());
+    let connect = server.client().trust(Trust::Trusted).retry(quick());
     let client = soon(connect.into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).key("k").into_future()).await.unwrap_err();
     assert!(matches!(told.cause(), Error::Server(_)), "{told:?}");
-    assert!(told.may_have_been_done(), "the first attempt may have run: {told}");
+    assert!(told.may_have_run(), "the first attempt may have run: {told}");
 }
 
 /// A stream with one event, and its end. Every reconnect gets another one.
@@ -259,7 +259,7 @@ async fn cut_stream_with_retry_zero_backs_off() {
         _ => Say::Whole(status(StatusCode::ACCEPTED, "")),
     })
     .await;
-    let mut limits = Limits::default();
+    let mut limits = ClientLimits::default();
     limits.answer = Duration::from_secs(2);
     let connect = server.client().era(Era::Legacy).limits(limits);
     let client = soon(connect.into_future()).await.unwrap();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use candor::prelude::*;
-use candor_client::{Error, Refusal, Trust};
+use candor_client::{Error, RefusalSource, Trust};
 use serde_json::json;
 
 use common::{everywhere, soon};
@@ -61,11 +61,11 @@ async fn the_preview_is_shown_before_anybody_says_yes() {
         };
         let runs = done.clone();
         everywhere(server, async |way, connect| {
-            let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+            let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
             let before = runs.0.load(Ordering::SeqCst);
             let arguments = json!({"table": "users"});
             let refused = soon(client.call_safely(tool, arguments.clone()).into_future()).await;
-            assert!(matches!(refused, Err(Error::Refused(Refusal::NobodyToAsk))), "{way}");
+            assert!(matches!(refused, Err(Error::Refused(RefusalSource::NobodyToAsk))), "{way}");
 
             let shown = Arc::new(Mutex::new(None));
             let (ours, counted) = (shown.clone(), runs.clone());
@@ -94,7 +94,7 @@ async fn a_preview_is_there_without_a_call() {
         Server::new("db", "1").state(world.clone()).tools(tools)
     };
     everywhere(server, async |way, connect| {
-        let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+        let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
         // What only the call itself takes is left out.
         let users = json!({"table": "users", "plan_token": "an old one", "idempotency_key": "k"});
         let shown = soon(client.preview("drop_table", &users)).await.expect(&way).unwrap();
@@ -106,7 +106,7 @@ async fn a_preview_is_there_without_a_call() {
         let nobody = soon(client.preview("drop_table", &json!({"table": "nobody"}))).await;
         let Err(failed @ Error::PreviewFailed(_)) = nobody else { panic!("{way}: {nobody:?}") };
         assert_eq!(failed.to_string(), "the preview failed: there is no table nobody", "{way}");
-        assert!(!failed.may_have_been_done());
+        assert!(!failed.may_have_run());
     })
     .await;
     assert_eq!(done.0.load(Ordering::SeqCst), 4, "one call each way");
@@ -123,5 +123,5 @@ async fn a_strangers_preview_is_a_call_like_others() {
         .confirm(|proposal| std::future::ready(proposal.preview.is_none()));
     assert!(!soon(call.into_future()).await.unwrap().is_error());
     let shown = soon(client.preview("empty_table", &json!({"table": "users"}))).await;
-    assert!(matches!(shown, Err(Error::Refused(Refusal::Policy))), "{shown:?}");
+    assert!(matches!(shown, Err(Error::Refused(RefusalSource::Policy))), "{shown:?}");
 }

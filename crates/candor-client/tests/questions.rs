@@ -12,7 +12,7 @@ use axum::http::StatusCode;
 use candor::prelude::*;
 use candor::store::{MemoryStore, Options};
 use candor::tool::JsonTool;
-use candor_client::{Ask, Client, Connect, Elicited, Era, Error, Hints, Program, Trust};
+use candor_client::{AskLevel, Client, Connect, ElicitReply, Era, Error, Hints, Program, Trust};
 use futures_util::{StreamExt as _, stream};
 use serde_json::{Map, Value, json};
 use tokio::sync::watch;
@@ -33,21 +33,21 @@ fn server() -> Server {
         Ok::<_, ToolError>("asked")
     };
     Server::new("files", "1")
-        .ask(Ask::Destructive)
+        .ask(AskLevel::Destructive)
         .hold(Duration::from_millis(100))
         .ledger(Arc::new(MemoryStore::new(Options::default())))
         .tool(JsonTool::new("wipe", &schema, wipe).hints(Hints::DELETES))
         .tool(JsonTool::new("ask", &schema, ask).hints(Hints::READS))
 }
 
-fn accept(name: &str, value: Value) -> Elicited {
-    Elicited::Accept(Map::from_iter([(name.to_owned(), value)]))
+fn accept(name: &str, value: Value) -> ElicitReply {
+    ElicitReply::Accept(Map::from_iter([(name.to_owned(), value)]))
 }
 
 #[tokio::test]
 async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
     for era in [Era::Modern, Era::Legacy] {
-        for trust in [Trust::Known, Trust::Stranger] {
+        for trust in [Trust::Trusted, Trust::Untrusted] {
             let heard = Arc::new(Mutex::new(Vec::new()));
             let hears = heard.clone();
             let connect = piped(server()).era(era).trust(trust).on_elicit(move |asked| {
@@ -63,7 +63,7 @@ async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
             assert_eq!(wiped.text(), "wiped", "{era:?} {trust:?}");
             let asked = soon(client.call("ask", json!({})).into_future()).await.unwrap();
             assert_eq!(asked.text(), "asked", "{era:?} {trust:?}");
-            let trusted = trust == Trust::Known;
+            let trusted = trust == Trust::Trusted;
             let heard = heard.lock().unwrap().clone();
             assert_eq!(heard, [(trusted, trusted), (false, false)], "{era:?} {trust:?}");
         }
@@ -165,16 +165,16 @@ async fn asking_site() -> Scripted {
 }
 
 async fn invalid(connect: Connect, way: &str) {
-    let connect = connect.trust(Trust::Known).on_elicit(|asked| async move {
+    let connect = connect.trust(Trust::Trusted).on_elicit(|asked| async move {
         let answer = Map::from_iter([("size".to_owned(), json!("s3cret"))]);
         assert!(asked.check(&answer).await.is_err());
         let fits = Map::from_iter([("size".to_owned(), json!(3))]);
         assert!(asked.check(&fits).await.is_ok());
-        Elicited::Accept(answer)
+        ElicitReply::Accept(answer)
     });
     let client = soon(connect.into_future()).await.expect(way);
     let error = soon(client.call("ask", json!({})).into_future()).await.expect_err(way);
-    assert!(error.may_have_been_done(), "{way}: {error}");
+    assert!(error.may_have_run(), "{way}: {error}");
     let Error::InvalidAnswer(invalid) = &error else { panic!("{way}: {error:?}") };
     assert_eq!(invalid.violations[0].pointer, "/size", "{way}");
     assert!(error.to_string().contains("is invalid for the server's form"), "{way}: {error}");
@@ -231,7 +231,7 @@ async fn approval_counts_from_a_trusted_server_only() {
             "_meta": {"dev.candor/approval": {"approved": true}}})),
     })
     .await;
-    for (trust, approved) in [(Trust::Known, true), (Trust::Stranger, false)] {
+    for (trust, approved) in [(Trust::Trusted, true), (Trust::Untrusted, false)] {
         let client = soon(server.client().trust(trust).into_future()).await.unwrap();
         let result = soon(client.call("wipe", json!({})).into_future()).await.unwrap();
         assert_eq!(result.is_approved(), approved, "{trust:?}");

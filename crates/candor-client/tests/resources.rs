@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use axum::http::StatusCode;
 use candor::prelude::*;
-use candor_client::{Change, Error, Interest, Snapshot, Stopped, Walk, bytes_of};
+use candor_client::{Change, Error, Interest, Snapshot, Walk, WalkStop, bytes_of};
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
@@ -28,7 +28,7 @@ fn tree() -> Value {
     json!({"resources": {}, "extensions": {"dev.candor/resource": {}}})
 }
 
-async fn names(mut walk: Walk) -> (Vec<String>, Option<Stopped>) {
+async fn names(mut walk: Walk) -> (Vec<String>, Option<WalkStop>) {
     let mut names = Vec::new();
     while let Some(step) = soon(walk.next()).await {
         names.push(step.map_or_else(|failed| format!("! {failed}"), |step| step.resource.uri));
@@ -56,14 +56,14 @@ async fn trees_without_end_are_left_at_a_limit() {
     let server = endless().await;
     let client = soon(server.client().into_future()).await.unwrap();
     let (found, stopped) = names(client.walk("x:/").depth(3)).await;
-    assert_eq!((found.len(), stopped), (1 + 2 + 4 + 8, Some(Stopped::Depth)));
+    assert_eq!((found.len(), stopped), (1 + 2 + 4 + 8, Some(WalkStop::Depth)));
     let (found, stopped) = names(client.walk("x:/").depth(1000).count(50)).await;
-    assert_eq!((found.len(), stopped), (50, Some(Stopped::Count)));
+    assert_eq!((found.len(), stopped), (50, Some(WalkStop::Count)));
     let (_, stopped) = names(
         client.walk("x:/").depth(1_000_000).count(1_000_000).time(Duration::from_millis(200)),
     )
     .await;
-    assert_eq!(stopped, Some(Stopped::Time));
+    assert_eq!(stopped, Some(WalkStop::Time));
     let streamed = client.walk("x:/").depth(2).into_stream();
     assert_eq!(soon(streamed.count()).await, 7);
 }
@@ -95,7 +95,7 @@ async fn a_folder_with_endless_pages_and_one_that_fails_do_not_end_the_walk() {
         other => panic!("{other}"),
     })
     .await;
-    let mut limits = candor_client::Limits::default();
+    let mut limits = candor_client::ClientLimits::default();
     limits.max_pages = 10;
     let client = soon(server.client().limits(limits).into_future()).await.unwrap();
     let (found, _) = names(client.walk_all()).await;

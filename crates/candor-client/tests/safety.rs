@@ -8,7 +8,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use candor_client::{Ask, Basis, Error, Hints, Judgement, Policy, Proposal, Refusal, Retry, Trust};
+use candor_client::{
+    AskLevel, ConfirmRequest, EffectSource, Error, Hints, HostPolicy, RefusalSource, Retry, Trust,
+    Verdict,
+};
 use serde_json::{Value, json};
 
 use axum::body::{Body, Bytes};
@@ -64,11 +67,11 @@ fn delete() -> Value {
 }
 
 /// What the person was shown.
-type Shown = Arc<Mutex<Vec<Proposal>>>;
+type Shown = Arc<Mutex<Vec<ConfirmRequest>>>;
 
 fn person(
     answer: bool,
-) -> (Shown, impl FnOnce(Proposal) -> std::future::Ready<bool> + Send + 'static) {
+) -> (Shown, impl FnOnce(ConfirmRequest) -> std::future::Ready<bool> + Send + 'static) {
     let shown = Shown::default();
     let ours = shown.clone();
     (shown, move |proposal| {
@@ -80,7 +83,7 @@ fn person(
 #[tokio::test]
 async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(false);
     let result =
         soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
@@ -101,7 +104,7 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
     assert_eq!(shown.lock().unwrap().len(), 1);
@@ -112,7 +115,7 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
 #[tokio::test]
 async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await.unwrap();
     let shown = std::mem::take(&mut *shown.lock().unwrap());
@@ -121,7 +124,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     let (asked, called) = (server.asked("tools/annotations"), server.asked("tools/call"));
     assert_eq!(asked[0].params["arguments"], *proposal.arguments);
     assert_eq!(called[0].params["arguments"], *proposal.arguments);
-    assert_eq!(proposal.foreseen.basis, Basis::Asked);
+    assert_eq!(proposal.foreseen.basis, EffectSource::Asked);
     assert_eq!(proposal.fingerprint().len(), 64);
 
     // Its fingerprint is that of these arguments, in whatever order, and of no others.
@@ -138,15 +141,15 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
 #[tokio::test]
 async fn a_no_leaves_nothing_on_the_wire() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(false);
     let refused = soon(client.call_safely("manage", delete()).confirm(confirm).into_future()).await;
     let error = refused.unwrap_err();
-    assert!(matches!(error, Error::Refused(Refusal::Person)), "{error}");
+    assert!(matches!(error, Error::Refused(RefusalSource::Person)), "{error}");
     assert_eq!(error.to_string(), "User cancelled destructive operation");
-    assert!(!error.may_have_been_done());
+    assert!(!error.may_have_run());
     let nobody = soon(client.call_safely("manage", delete()).into_future()).await;
-    assert!(matches!(nobody, Err(Error::Refused(Refusal::NobodyToAsk))));
+    assert!(matches!(nobody, Err(Error::Refused(RefusalSource::NobodyToAsk))));
     assert!(server.asked("tools/call").is_empty());
 }
 
@@ -174,7 +177,7 @@ async fn a_tool_is_found_on_the_last_page() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.call_safely("b", json!({})).into_future()).await.unwrap();
     assert_eq!(server.asked("tools/list").len(), 2);
 }
@@ -190,11 +193,11 @@ async fn missing_hints_are_never_the_safe_ones() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for tool in ["bare", "empty", "writes"] {
-        let foreseen = soon(client.foresee(tool, &json!({}))).await.unwrap();
+        let foreseen = soon(client.explain(tool, &json!({}))).await.unwrap();
         assert_eq!(foreseen.hints, Hints::WORST, "{tool}");
-        assert_eq!(foreseen.judgement, Judgement::Ask, "{tool}");
+        assert_eq!(foreseen.judgement, Verdict::Ask, "{tool}");
     }
 }
 
@@ -209,10 +212,10 @@ async fn hints_that_an_answer_leaves_out_count_as_the_worst_whatever_was_declare
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
-    let foreseen = soon(client.foresee("manage", &read())).await.unwrap();
-    assert_eq!((foreseen.basis, foreseen.hints), (Basis::Asked, Hints::WORST));
-    assert_eq!(foreseen.judgement, Judgement::Ask);
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
+    let foreseen = soon(client.explain("manage", &read())).await.unwrap();
+    assert_eq!((foreseen.basis, foreseen.hints), (EffectSource::Asked, Hints::WORST));
+    assert_eq!(foreseen.judgement, Verdict::Ask);
 }
 
 #[tokio::test]
@@ -226,7 +229,7 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
     .await;
     let retry = quick();
     let client =
-        soon(server.client().trust(Trust::Known).retry(retry).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).retry(retry).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     let log = log::Log::capture();
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
@@ -234,7 +237,7 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
     let words = "WARN message=Failed to get dynamic annotations, using static tool=manage";
     assert!(matches!(&warned[..], [line] if line.starts_with(words)), "{warned:?}");
     let shown = shown.lock().unwrap();
-    assert_eq!(shown[0].foreseen.basis, Basis::Declared);
+    assert_eq!(shown[0].foreseen.basis, EffectSource::Declared);
     assert!(shown[0].foreseen.failed.is_some());
     assert_eq!(server.asked("tools/annotations").len(), 4, "asked again first");
 }
@@ -248,15 +251,15 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(true);
     let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
     assert!(matches!(told, Err(Error::Unforeseeable { .. })), "{told:?}");
     assert!(server.asked("tools/call").is_empty());
 
-    let policy = Policy::default().proceed_unforeseen();
+    let policy = HostPolicy::default().proceed_unforeseen();
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
     assert_eq!(shown.lock().unwrap()[0].foreseen.hints, Hints::WORST, "as the worst case");
@@ -271,12 +274,12 @@ async fn refused_query_falls_back_to_static_hints() {
             _ => said("done"),
         })
         .await;
-        let client = server.client().trust(Trust::Known).retry(quick());
+        let client = server.client().trust(Trust::Trusted).retry(quick());
         let client = soon(client.into_future()).await.unwrap();
         let (shown, confirm) = person(true);
         soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
         let shown = shown.lock().unwrap().remove(0).foreseen;
-        assert_eq!((shown.hints, shown.basis), (Hints::WORST, Basis::Declared));
+        assert_eq!((shown.hints, shown.basis), (Hints::WORST, EffectSource::Declared));
         assert!(matches!(shown.failed, Some(Error::Server(error)) if error.code() == code));
         assert_eq!(server.asked("tools/annotations").len(), times);
     }
@@ -290,10 +293,10 @@ async fn review_has_the_user_asked() {
         _ => said("done"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let call = || client.call_safely("reads", json!({})).review(|_, _, call| call.ask_here());
     let told = soon(call().into_future()).await;
-    assert!(matches!(told, Err(Error::Refused(Refusal::NobodyToAsk))), "{told:?}");
+    assert!(matches!(told, Err(Error::Refused(RefusalSource::NobodyToAsk))), "{told:?}");
     let (shown, confirm) = person(true);
     soon(call().confirm(confirm).into_future()).await.unwrap();
     assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
@@ -316,10 +319,10 @@ async fn a_stranger_is_not_believed() {
     })
     .await;
     let client = soon(server.client().into_future()).await.unwrap();
-    assert_eq!(client.trust(), Trust::Stranger, "until somebody says otherwise");
+    assert_eq!(client.trust(), Trust::Untrusted, "until somebody says otherwise");
     for tool in ["delete_everything", "send_secrets", "manage"] {
-        let foreseen = soon(client.foresee(tool, &delete())).await.unwrap();
-        assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Judgement::Ask), "{tool}");
+        let foreseen = soon(client.explain(tool, &delete())).await.unwrap();
+        assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
         let refused = soon(client.call_safely(tool, delete()).into_future()).await;
         assert!(matches!(refused, Err(Error::Refused(_))), "{tool}");
     }
@@ -337,12 +340,12 @@ async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
         other => panic!("{other}"),
     })
     .await;
-    let mut policy = Policy::default();
+    let mut policy = HostPolicy::default();
     for tool in ["quiet", "worse", "better"] {
         policy = policy.classify(tool, Hints::ADDS.closed_world());
     }
     let client = soon(server.client().policy(policy).into_future()).await.unwrap();
-    let hints = async |tool| soon(client.foresee(tool, &json!({}))).await.unwrap().hints;
+    let hints = async |tool| soon(client.explain(tool, &json!({}))).await.unwrap().hints;
     assert_eq!(hints("quiet").await, Hints::ADDS.closed_world());
     assert!(hints("worse").await.is_destructive());
     assert_eq!(hints("better").await, Hints::ADDS.closed_world());
@@ -368,10 +371,10 @@ async fn an_answer_riskier_than_declared_counts() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for tool in ["resolvable", "dynamic"] {
         assert_eq!(
-            soon(client.foresee(tool, &json!({}))).await.unwrap().hints,
+            soon(client.explain(tool, &json!({}))).await.unwrap().hints,
             Hints::WORST,
             "{tool}"
         );
@@ -402,10 +405,10 @@ async fn broken_answers_of_resolve_are_failures() {
         other => panic!("{other:?}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for _ in 0..3 {
-        let foreseen = soon(client.foresee("t", &json!({}))).await.unwrap();
-        assert_eq!(foreseen.basis, Basis::Declared);
+        let foreseen = soon(client.explain("t", &json!({}))).await.unwrap();
+        assert_eq!(foreseen.basis, EffectSource::Declared);
         assert!(foreseen.hints.is_destructive() && foreseen.failed.is_some());
     }
 }
@@ -425,20 +428,20 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     // The same arguments, whatever the order of their members.
     let (one, other) =
         (json!({"path": "a", "action": "read"}), json!({"action": "read", "path": "a"}));
     let questions =
-        (0..20).map(|n| client.foresee("manage", if n % 2 == 0 { &one } else { &other }));
+        (0..20).map(|n| client.explain("manage", if n % 2 == 0 { &one } else { &other }));
     for foreseen in soon(futures_util::future::join_all(questions)).await {
         assert!(foreseen.unwrap().hints.is_read_only());
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     // Later is another question, and so are other arguments.
-    soon(client.foresee("manage", &one)).await.unwrap();
-    assert!(soon(client.foresee("manage", &delete())).await.unwrap().hints.is_destructive());
+    soon(client.explain("manage", &one)).await.unwrap();
+    assert!(soon(client.explain("manage", &delete())).await.unwrap().hints.is_destructive());
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
@@ -457,9 +460,9 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
         other => panic!("{other}"),
     })
     .await;
-    let keeping = Policy::default().keep_answers();
+    let keeping = HostPolicy::default().keep_answers();
     let asked = || server.asked("tools/annotations").len();
-    let client = soon(server.client().trust(Trust::Known).policy(keeping.clone()).into_future())
+    let client = soon(server.client().trust(Trust::Trusted).policy(keeping.clone()).into_future())
         .await
         .unwrap();
     // This server lets nothing be kept of its list, so it is read each time: the tool is still the same.
@@ -469,23 +472,23 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
         ("table", delete(), 2),
         ("table", read(), 2),
     ] {
-        let foreseen = soon(client.foresee(tool, &arguments)).await.unwrap();
+        let foreseen = soon(client.explain(tool, &arguments)).await.unwrap();
         assert_eq!(foreseen.hints.is_read_only(), arguments["action"] == "read");
-        assert_eq!((foreseen.basis, asked()), (Basis::Asked, questions), "{arguments}");
+        assert_eq!((foreseen.basis, asked()), (EffectSource::Asked, questions), "{arguments}");
     }
     // The table has changed, and what is no table may say something else each time.
     for (tool, questions) in [("table", 3), ("table", 3), ("manage", 4), ("manage", 5)] {
-        soon(client.foresee(tool, &read())).await.unwrap();
+        soon(client.explain(tool, &read())).await.unwrap();
         assert_eq!(asked(), questions, "{tool}");
     }
     // Of a stranger nothing is kept, and neither is it by whoever does not want it.
     for client in [
         server.client().policy(keeping),
-        server.client().trust(Trust::Known).policy(Policy::default()),
+        server.client().trust(Trust::Trusted).policy(HostPolicy::default()),
     ] {
         let (client, before) = (soon(client.into_future()).await.unwrap(), asked());
         for _ in 0..2 {
-            soon(client.foresee("table", &read())).await.unwrap();
+            soon(client.explain("table", &read())).await.unwrap();
         }
         assert_eq!(asked() - before, 2);
     }
@@ -504,19 +507,19 @@ async fn a_question_may_be_given_up() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     let arguments = read();
     // Given up when the server has it and before it answers; nobody joins what was given up.
     tokio::select! {
-        told = client.foresee("manage", &arguments) => panic!("{told:?}"),
+        told = client.explain("manage", &arguments) => panic!("{told:?}"),
         () = soon(async {
             while server.asked("tools/annotations").is_empty() {
                 tokio::time::sleep(Duration::from_millis(1)).await;
             }
         }) => {}
     }
-    assert!(soon(client.foresee("manage", &arguments)).await.unwrap().hints.is_read_only());
+    assert!(soon(client.explain("manage", &arguments)).await.unwrap().hints.is_read_only());
     assert_eq!(server.asked("tools/annotations").len(), 2);
     assert!(server.asked("tools/call").is_empty());
 }
@@ -532,14 +535,14 @@ async fn where_static_hints_suffice_nobody_need_be_asked() {
         other => panic!("{other}"),
     })
     .await;
-    let policy = Policy::ask(Ask::Destructive).skip_where_static_suffices();
+    let policy = HostPolicy::ask(AskLevel::Destructive).skip_where_static_suffices();
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     soon(client.call_safely("manage", read()).into_future()).await.unwrap();
     soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
     assert!(server.asked("tools/annotations").is_empty());
     // Without the switch, a flagged tool is asked about, and an unflagged one is not.
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.call_safely("manage", read()).into_future()).await.unwrap();
     soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
     assert_eq!(server.asked("tools/annotations").len(), 1);
@@ -556,7 +559,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
         other => panic!("{other}"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for wrong in [json!({}), json!({"n": "1"}), json!({"n": 1, "m": 2}), json!([]), json!("x")] {
         let told = soon(client.call_safely("strict", wrong).into_future()).await;
         assert!(matches!(told, Err(Error::InvalidArguments(_))), "{told:?}");
@@ -566,7 +569,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 #[tokio::test]
 async fn a_model_is_told_the_same_in_words() {
     let server = server().await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let words = soon(client.describe_for_model("manage", &read())).await.unwrap();
     assert!(words.contains("only reads") && words.contains("exactly these arguments"), "{words}");
     let words = soon(client.describe_for_model("manage", &delete())).await.unwrap();
@@ -582,12 +585,12 @@ async fn a_model_is_told_the_same_in_words() {
 #[tokio::test]
 async fn a_policy_can_say_no() {
     let server = server().await;
-    let policy = Policy::default().deny("plain");
+    let policy = HostPolicy::default().deny("plain");
     let client =
-        soon(server.client().trust(Trust::Known).policy(policy).into_future()).await.unwrap();
+        soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     let told = soon(client.call_safely("plain", json!({})).confirm(confirm).into_future()).await;
-    assert!(matches!(told, Err(Error::Refused(Refusal::Policy))));
+    assert!(matches!(told, Err(Error::Refused(RefusalSource::Policy))));
     assert!(shown.lock().unwrap().is_empty() && server.asked("tools/call").is_empty());
 }
 
@@ -612,7 +615,7 @@ async fn what_was_agreed_to_is_not_called_as_something_else() {
     let (shown, confirm) = person(true);
     let call = client.call_safely("moving", arguments.clone()).confirm(confirm);
     let told = soon(call.into_future()).await.unwrap_err();
-    assert!(told.may_have_been_done(), "only a stranger says that it did nothing: {told}");
+    assert!(told.may_have_run(), "only a stranger says that it did nothing: {told}");
     assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
     // Who asks again is asked about the tool as it is now.
     let (shown, confirm) = person(true);
@@ -637,7 +640,7 @@ async fn call_with_two_different_keys_is_refused_before_it_is_sent() {
         _ => said("charged"),
     })
     .await;
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let arguments = json!({"idempotency_key": "a"});
     let plain = soon(client.call("charge", arguments.clone()).key("b").into_future()).await;
     assert!(matches!(plain, Err(Error::TwoKeys)), "{plain:?}");

@@ -26,7 +26,7 @@ async fn tools_of_several_servers_have_names_of_their_own_and_reach_their_server
     let (one, other) = (speaking("one", &["b__c", "x.y/z"]).await, speaking("other", &["c"]).await);
     let mut servers = Servers::new();
     for (name, server) in [("a", &one), ("a__b", &other)] {
-        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
         servers.add(name, client.clone()).unwrap();
         assert_eq!(servers.add(name, client), Err(NameTaken(name.to_owned())));
     }
@@ -115,7 +115,7 @@ async fn argument_that_anthropic_does_not_take_is_renamed_and_restored() {
     })
     .await;
     let mut servers = Servers::new();
-    let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+    let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     servers.add("s", client).unwrap();
     let tools = soon(servers.tools()).await;
     let schema = tools.for_anthropic()[0]["input_schema"].take();

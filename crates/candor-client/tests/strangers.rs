@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant};
 
 use axum::http::{Response, StatusCode};
-use candor_client::{Client, Elicited, Era, Error, Limits, Program, Revision, Trust};
+use candor_client::{Client, ClientLimits, ElicitReply, Era, Error, Program, Revision, Trust};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
@@ -125,7 +125,7 @@ async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
             }
         })
         .await;
-        let client = soon(server.client().trust(Trust::Known).into_future()).await.unwrap();
+        let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
         soon(client.tools()).await.unwrap();
 
         // The server has started anew.
@@ -248,7 +248,7 @@ async fn whoever_can_be_asked_listens_before_anything_is_called() {
         _ => answer(asked),
     })
     .await;
-    let client = server.client().trust(Trust::Known).on_elicit(|_| async { Elicited::Cancel });
+    let client = server.client().trust(Trust::Trusted).on_elicit(|_| async { ElicitReply::Cancel });
     let client = soon(client.into_future()).await.unwrap();
     let result = soon(client.call("look", json!({})).into_future()).await.unwrap();
     assert_eq!(result.text(), "seen");
@@ -283,8 +283,8 @@ fn lines(
     Client::over(input, output)
 }
 
-fn quick_probe() -> Limits {
-    let mut limits = Limits::default();
+fn quick_probe() -> ClientLimits {
+    let mut limits = ClientLimits::default();
     limits.probe = Duration::from_millis(100);
     limits
 }

@@ -65,7 +65,7 @@ fn server() -> Server {
 #[tokio::test]
 async fn connect_list_foresee_and_call() {
     everywhere(server, async |way, connect| {
-        let client = soon(connect.trust(Trust::Known).into_future()).await.expect(&way);
+        let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
         assert_eq!(client.server().unwrap().name, "world", "{way}");
         let tools = soon(client.tools()).await.expect(&way);
         let names: Vec<_> = tools.iter().map(|tool| tool.name().to_owned()).collect();
@@ -73,9 +73,9 @@ async fn connect_list_foresee_and_call() {
 
         let reads = json!({"path": "a", "action": "read"});
         let deletes = json!({"path": "a", "action": "delete"});
-        let hints = soon(client.foresee("manage", &reads)).await.expect(&way).hints;
+        let hints = soon(client.explain("manage", &reads)).await.expect(&way).hints;
         assert_eq!(hints, Hints::READS.closed_world(), "{way}");
-        let hints = soon(client.foresee("manage", &deletes)).await.expect(&way).hints;
+        let hints = soon(client.explain("manage", &deletes)).await.expect(&way).hints;
         assert!(hints.is_destructive(), "{way}");
 
         let sum =
@@ -125,7 +125,7 @@ async fn models_and_folders_answer_too() {
 #[tokio::test]
 async fn whoever_declines_or_cannot_be_asked_is_believed() {
     everywhere(server, async |way, connect| {
-        let connect = connect.on_elicit(|_| async { candor_client::Elicited::Decline });
+        let connect = connect.on_elicit(|_| async { candor_client::ElicitReply::Decline });
         let client = soon(connect.into_future()).await.expect(&way);
         let answer = soon(client.call("ask_name", json!({})).into_future()).await.expect(&way);
         assert_eq!(answer.text(), "no", "{way}");
@@ -165,7 +165,7 @@ async fn questions_are_answered_with_their_defaults() {
     everywhere(server, async |way, connect| {
         let connect = connect.on_elicit(|asked| async move {
             assert_eq!(asked.message, "Who?");
-            candor_client::Elicited::Accept(serde_json::Map::new())
+            candor_client::ElicitReply::Accept(serde_json::Map::new())
         });
         let client = soon(connect.into_future()).await.expect(&way);
         let answer = soon(client.call("ask_name", json!({})).into_future()).await.expect(&way);

@@ -56,7 +56,7 @@ async fn token_that_the_server_refuses_is_refreshed_once_for_all_requests() {
         let (server, accepted) = guarded(era).await;
         let (asked, current) = (Arc::new(AtomicUsize::new(0)), accepted.clone());
         let counted = asked.clone();
-        let connect = server.client().trust(Trust::Known).bearer_from(move || {
+        let connect = server.client().trust(Trust::Trusted).bearer_from(move || {
             let number = current.load(Ordering::SeqCst);
             counted.fetch_add(1, Ordering::SeqCst);
             async move {

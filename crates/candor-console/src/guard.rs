@@ -10,7 +10,7 @@ use http::{HeaderMap, HeaderValue, Method};
 use crate::Inner;
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route, Verb};
-use crate::session::{LoggedIn, hash};
+use crate::session::{LoginSession, hash};
 
 /// The header by which a page of ours proves that it is one.
 pub(crate) const PROOF: &str = "x-candor-csrf";
@@ -19,18 +19,18 @@ pub(crate) use candor_server::auth::OPERATOR;
 
 /// Who is asking.
 #[derive(Debug, Clone)]
-pub(crate) struct Visitor {
+pub(crate) struct ConsoleIdentity {
     pub(crate) principal: Principal,
     /// What else the authenticator knows of them.
     pub(crate) claims: Claims,
     /// May decide about the calls of others, and see them.
     pub(crate) operator: bool,
-    pub(crate) way: Way,
+    pub(crate) way: AuthMethod,
 }
 
 /// How that is known.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Way {
+pub(crate) enum AuthMethod {
     /// It is not.
     Unknown,
     /// By a token in the request, which no page can send by accident.
@@ -39,17 +39,17 @@ pub(crate) enum Way {
     Cookie { proof: [u8; 32] },
 }
 
-impl Visitor {
-    fn new(Identity { principal, claims }: Identity, operator: bool, way: Way) -> Self {
+impl ConsoleIdentity {
+    fn new(Identity { principal, claims }: Identity, operator: bool, way: AuthMethod) -> Self {
         Self { principal, claims, operator, way }
     }
 
     fn unknown() -> Self {
-        Self::new(Identity::new(Principal::anonymous()), false, Way::Unknown)
+        Self::new(Identity::new(Principal::anonymous()), false, AuthMethod::Unknown)
     }
 
     pub(crate) fn is_known(&self) -> bool {
-        self.way != Way::Unknown
+        self.way != AuthMethod::Unknown
     }
 }
 
@@ -115,11 +115,11 @@ pub(crate) fn check_host(console: &Inner, parts: &Parts) -> Result<(), Problem> 
 }
 
 /// Finds out who it is.
-pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, Problem> {
+pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<ConsoleIdentity, Problem> {
     if let Some(token) = bearer(&parts.headers) {
         if hash(token) == console.launch {
             let operator = Identity::new(Principal::new(OPERATOR));
-            return Ok(Visitor::new(operator, true, Way::Bearer));
+            return Ok(ConsoleIdentity::new(operator, true, AuthMethod::Bearer));
         }
         let Some(authenticator) = &console.authenticator else {
             console.rooms.log_refusal(parts);
@@ -128,7 +128,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
         return match authenticator.authenticate(parts).await {
             Ok(identity) => {
                 let operator = authenticator.is_operator(&identity.principal);
-                Ok(Visitor::new(identity, operator, Way::Bearer))
+                Ok(ConsoleIdentity::new(identity, operator, AuthMethod::Bearer))
             }
             Err(_) => {
                 console.rooms.log_refusal(parts);
@@ -136,23 +136,32 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<Visitor, P
             }
         };
     }
-    if let Some(LoggedIn { principal, claims, operator, proof }) =
+    if let Some(LoginSession { principal, claims, operator, proof }) =
         cookie(&parts.headers).and_then(|cookie| console.sessions.get(cookie))
     {
-        return Ok(Visitor { principal, claims, operator, way: Way::Cookie { proof } });
+        return Ok(ConsoleIdentity {
+            principal,
+            claims,
+            operator,
+            way: AuthMethod::Cookie { proof },
+        });
     }
     // An authenticator may know callers by something else than a token.
     if let Some(authenticator) = &console.authenticator
         && let Ok(identity) = authenticator.authenticate(parts).await
     {
         let operator = authenticator.is_operator(&identity.principal);
-        return Ok(Visitor::new(identity, operator, Way::Bearer));
+        return Ok(ConsoleIdentity::new(identity, operator, AuthMethod::Bearer));
     }
-    Ok(Visitor::unknown())
+    Ok(ConsoleIdentity::unknown())
 }
 
 /// Whether they may.
-pub(crate) fn admit(console: &Inner, visitor: &Visitor, route: &Route) -> Result<(), Problem> {
+pub(crate) fn admit(
+    console: &Inner,
+    visitor: &ConsoleIdentity,
+    route: &Route,
+) -> Result<(), Problem> {
     let closed = console.authenticator.is_some();
     match access(route) {
         Access::Caller if !closed => Ok(()),
@@ -179,12 +188,12 @@ fn needs_proof(route: &Route, method: &Method) -> bool {
 
 /// What comes with a cookie must come from a page of ours, not only from a browser that has been at one.
 pub(crate) fn check_proof(
-    visitor: &Visitor,
+    visitor: &ConsoleIdentity,
     route: &Route,
     method: &Method,
     headers: &HeaderMap,
 ) -> Result<(), Problem> {
-    let Way::Cookie { proof } = &visitor.way else { return Ok(()) };
+    let AuthMethod::Cookie { proof } = &visitor.way else { return Ok(()) };
     if !needs_proof(route, method) {
         return Ok(());
     }

@@ -44,9 +44,9 @@ pub(crate) trait Place: Sync {
 }
 
 /// A value in its place.
-pub(crate) struct Placed<'a>(pub(crate) &'a dyn Place);
+pub(crate) struct PlacedValue<'a>(pub(crate) &'a dyn Place);
 
-impl fmt::Display for Placed<'_> {
+impl fmt::Display for PlacedValue<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.0.place(f)
     }
@@ -116,7 +116,7 @@ numbers!(u16 u32 u64 usize i64);
 macro_rules! html {
     ($template:literal $(, $value:expr)* $(,)?) => {
         // A template that comes out of a macro cannot name variables, which would not be escaped.
-        $crate::html::Html::written(format!(concat!($template, "") $(, $crate::html::Placed(&$value))*))
+        $crate::html::Html::written(format!(concat!($template, "") $(, $crate::html::PlacedValue(&$value))*))
     };
 }
 pub(crate) use html;

@@ -49,11 +49,11 @@ use axum::Router;
 use axum::routing::any;
 use candor_server::auth::Authenticator;
 use candor_server::store::Store;
-use candor_server::transport::http::{AllowedHosts, Bodies, Http, Rooms};
+use candor_server::transport::http::{AllowedHosts, Bodies, Capacity, Http};
 use candor_server::{Engine, Limits};
 
 use project::Project;
-use session::Sessions;
+use session::LoginSessions;
 
 /// A console in the making.
 #[must_use]
@@ -76,15 +76,15 @@ pub(crate) struct Inner {
     pub(crate) origins: Vec<String>,
     /// The hash of the token that makes an operator.
     pub(crate) launch: [u8; 32],
-    pub(crate) sessions: Sessions,
+    pub(crate) sessions: LoginSessions,
     pub(crate) limits: Limits,
     pub(crate) bodies: Bodies,
     /// Where requests and streams have their places: that of the server, or with a ledger alone its own.
-    pub(crate) rooms: Arc<Rooms>,
+    pub(crate) rooms: Arc<Capacity>,
     /// Whether callers are told apart, so that one of them gets a share of all that.
     pub(crate) shares: bool,
     pub(crate) lists: rest::tools::Lists,
-    pub(crate) seen: rest::approvals::Seen,
+    pub(crate) seen: rest::approvals::PendingCount,
     closing: Arc<AtomicBool>,
 }
 
@@ -123,7 +123,7 @@ impl Console {
     ) -> Self {
         let launch = session::random_token();
         let rooms = engine.as_ref().map(|engine| Arc::clone(engine.rooms()));
-        let rooms = rooms.unwrap_or_else(|| Arc::new(Rooms::new(&limits)));
+        let rooms = rooms.unwrap_or_else(|| Arc::new(Capacity::new(&limits)));
         let inner = Inner {
             engine,
             store,
@@ -134,13 +134,13 @@ impl Console {
             authenticator: None,
             origins: Vec::new(),
             launch: session::hash(&launch),
-            sessions: Sessions::default(),
+            sessions: LoginSessions::default(),
             bodies: Bodies::new(&limits, Arc::clone(&rooms), false),
             rooms,
             shares: false,
             limits,
             lists: rest::tools::Lists::default(),
-            seen: rest::approvals::Seen::default(),
+            seen: rest::approvals::PendingCount::default(),
             closing: Arc::default(),
         };
         Self { inner, launch }

@@ -4,7 +4,7 @@
 use axum::body::Body;
 use axum::response::Response;
 use candor_server::protocol::names::failure;
-use candor_server::transport::http::Full;
+use candor_server::transport::http::AtCapacity;
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
@@ -74,10 +74,10 @@ impl Problem {
     }
 
     /// There is no room to hold the answer until it is read.
-    pub(crate) fn unheld(full: Full, bytes: usize) -> Self {
+    pub(crate) fn unheld(full: AtCapacity, bytes: usize) -> Self {
         let status = match full {
-            Full::Caller => StatusCode::TOO_MANY_REQUESTS,
-            Full::Everybody => StatusCode::SERVICE_UNAVAILABLE,
+            AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
+            AtCapacity::Everybody => StatusCode::SERVICE_UNAVAILABLE,
         };
         let trace_id = trace::new();
         tracing::warn!(trace_id, bytes, "there is no room for an answer");
@@ -86,11 +86,11 @@ impl Problem {
     }
 
     /// There is no room for it, and nothing was begun: so it may be sent again, as at the MCP endpoint.
-    pub(crate) fn full(full: Full) -> Self {
+    pub(crate) fn full(full: AtCapacity) -> Self {
         let words = full.why().message;
         let problem = match full {
-            Full::Caller => Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", words),
-            Full::Everybody => {
+            AtCapacity::Caller => Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", words),
+            AtCapacity::Everybody => {
                 let trace_id = trace::new();
                 tracing::warn!(trace_id, "there is no room for a request");
                 Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)

@@ -7,11 +7,11 @@
 
 use axum::body::HttpBody as _;
 use axum::response::Response;
-use candor_server::transport::http::{ResponseCapacity, Taken};
+use candor_server::transport::http::{ResponseCapacity, Slot};
 use http::header::ETAG;
 
 use crate::Inner;
-use crate::guard::Visitor;
+use crate::guard::ConsoleIdentity;
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route};
 
@@ -60,9 +60,9 @@ pub(crate) fn needs(route: &Route) -> Needs {
 /// The place of a request, if it needs one and there is one.
 pub(crate) fn take(
     console: &Inner,
-    visitor: &Visitor,
+    visitor: &ConsoleIdentity,
     route: &Route,
-) -> Result<Option<Taken>, Problem> {
+) -> Result<Option<Slot>, Problem> {
     let of = console.shares.then_some(&visitor.principal);
     let taken = match needs(route) {
         Needs::Nothing => return Ok(None),

@@ -17,7 +17,7 @@ pub(crate) enum Route {
     Approvals,
     ApprovalEvents,
     Approval(String),
-    Decision(String, Decided),
+    Decision(String, ReviewVerb),
     Grants,
     Grant(String),
     History,
@@ -50,7 +50,7 @@ pub(crate) enum Resource {
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Decided {
+pub(crate) enum ReviewVerb {
     Approve,
     Deny,
 }
@@ -121,8 +121,8 @@ fn approvals(rest: &str) -> Result<Route, Problem> {
         ("grants", "") => Ok(Route::Grants),
         ("grants", id) => decoded(id).map(Route::Grant),
         (id, "") => decoded(id).map(Route::Approval),
-        (id, "approve") => Ok(Route::Decision(decoded(id)?, Decided::Approve)),
-        (id, "deny") => Ok(Route::Decision(decoded(id)?, Decided::Deny)),
+        (id, "approve") => Ok(Route::Decision(decoded(id)?, ReviewVerb::Approve)),
+        (id, "deny") => Ok(Route::Decision(decoded(id)?, ReviewVerb::Deny)),
         _ => Err(Problem::no_such_path()),
     }
 }

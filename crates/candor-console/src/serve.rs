@@ -8,7 +8,7 @@ use axum::extract::OriginalUri;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_server::Arrived;
-use candor_server::transport::http::{HeldBody, ResponseCapacity, Taken, Unread, hold};
+use candor_server::transport::http::{BodyError, HeldBody, ResponseCapacity, Slot, hold};
 use futures_util::FutureExt as _;
 use http::header::{
     ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
@@ -17,27 +17,27 @@ use http::header::{
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
-use crate::guard::{self, Visitor};
+use crate::guard::{self, ConsoleIdentity};
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route, Verb};
 use crate::{Inner, rest, room, trace, ui};
 
 /// A request that was let in.
-pub(crate) struct Asked {
+pub(crate) struct ConsoleRequest {
     pub(crate) parts: Parts,
     pub(crate) body: Bytes,
-    pub(crate) visitor: Visitor,
+    pub(crate) visitor: ConsoleIdentity,
     /// The path at which the router is mounted, without a slash at its end.
     pub(crate) base: String,
     /// The room that the body takes, if it is large.
-    pub(crate) room: Option<Arc<Taken>>,
+    pub(crate) room: Option<Arc<Slot>>,
     /// The capacity that the response is built in, if the request takes a place.
     pub(crate) response: Option<ResponseCapacity>,
     /// When a call arrived.
     pub(crate) arrived: Option<Arrived>,
 }
 
-impl Asked {
+impl ConsoleRequest {
     /// The value of a parameter in the query.
     pub(crate) fn query(&self, name: &str) -> Option<String> {
         self.queries(name).into_iter().next()
@@ -122,7 +122,11 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
 
 /// Who is told in a page that there is none: so that they see who they are, and can be somebody else. Nobody where it is not even
 /// known whether the page is ours, and where nobody is known.
-async fn whom_to_tell(console: &Inner, asked: &Parts, problem: &Problem) -> Option<Visitor> {
+async fn whom_to_tell(
+    console: &Inner,
+    asked: &Parts,
+    problem: &Problem,
+) -> Option<ConsoleIdentity> {
     if problem.status() == StatusCode::UNAUTHORIZED || guard::check_host(console, asked).is_err() {
         return None;
     }
@@ -166,7 +170,7 @@ async fn answer(
     // Who needs no place is never kept out, and what they are shown has bounds of its own.
     let of = console.shares.then_some(&visitor.principal);
     let capacity = place.as_ref().map(|_| ResponseCapacity::rewritten(&console.rooms, of));
-    let asked = Asked { parts, body, visitor, base, room, response: capacity, arrived };
+    let asked = ConsoleRequest { parts, body, visitor, base, room, response: capacity, arrived };
     let response = act(console, &asked, route).await?;
     if let Some(capacity) = &asked.response {
         room::of_answer(capacity, &response)?;
@@ -175,7 +179,11 @@ async fn answer(
 }
 
 /// Does what the path means.
-async fn act(console: &Arc<Inner>, asked: &Asked, route: Route) -> Result<Response, Problem> {
+async fn act(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+    route: Route,
+) -> Result<Response, Problem> {
     match route {
         Route::Home => ui::tools::page(console, asked).await,
         Route::Page(page) => match page {
@@ -251,29 +259,33 @@ fn base(parts: &Parts) -> String {
 }
 
 /// Whoever may ask for this before they are known, to log in, sends little; nobody can take the room of those who are.
-async fn read(console: &Inner, asked: (&Visitor, &Route), body: Body) -> Result<HeldBody, Problem> {
+async fn read(
+    console: &Inner,
+    asked: (&ConsoleIdentity, &Route),
+    body: Body,
+) -> Result<HeldBody, Problem> {
     let read = match asked {
         (_, Route::Session) => console.bodies.read_small(body).await,
         (visitor, _) => console.bodies.read(body, &visitor.principal).await,
     };
     read.map_err(|unread| match unread {
-        Unread::TooLarge { most } => Problem::new(
+        BodyError::TooLarge { most } => Problem::new(
             StatusCode::PAYLOAD_TOO_LARGE,
             "too_large",
             format!("A body may have {most} bytes"),
         ),
-        Unread::TookTooLong => Problem::new(
+        BodyError::TookTooLong => Problem::new(
             StatusCode::REQUEST_TIMEOUT,
             "too_slow",
             "The body did not come in time",
         ),
-        Unread::NoRoom => Problem::new(
+        BodyError::NoRoom => Problem::new(
             StatusCode::SERVICE_UNAVAILABLE,
             "busy",
             "The server has no capacity for large bodies now. Nothing was run. Send it again later.",
         )
         .retry_after_ms(1000),
-        Unread::NoShare => Problem::new(
+        BodyError::NoShare => Problem::new(
             StatusCode::TOO_MANY_REQUESTS,
             "busy",
             "You have reached your limit of concurrent large bodies. Nothing was run. Send it again when others end.",

@@ -37,7 +37,7 @@ pub(crate) fn hash(token: &str) -> [u8; 32] {
 
 /// Who a cookie stands for.
 #[derive(Debug, Clone)]
-pub(crate) struct LoggedIn {
+pub(crate) struct LoginSession {
     pub(crate) principal: Principal,
     pub(crate) claims: Claims,
     pub(crate) operator: bool,
@@ -47,20 +47,20 @@ pub(crate) struct LoggedIn {
 
 /// What a browser is given at login, and never again.
 #[derive(Debug)]
-pub(crate) struct Opened {
+pub(crate) struct LoginTokens {
     pub(crate) cookie: String,
     pub(crate) proof: String,
 }
 
 #[derive(Debug, Default)]
-pub(crate) struct Sessions(Mutex<HashMap<[u8; 32], (LoggedIn, Instant)>>);
+pub(crate) struct LoginSessions(Mutex<HashMap<[u8; 32], (LoginSession, Instant)>>);
 
-impl Sessions {
+impl LoginSessions {
     /// Begins one.
-    pub(crate) fn open(&self, identity: impl Into<Identity>, operator: bool) -> Opened {
+    pub(crate) fn open(&self, identity: impl Into<Identity>, operator: bool) -> LoginTokens {
         let Identity { principal, claims } = identity.into();
-        let opened = Opened { cookie: random_token(), proof: random_token() };
-        let logged_in = LoggedIn { principal, claims, operator, proof: hash(&opened.proof) };
+        let opened = LoginTokens { cookie: random_token(), proof: random_token() };
+        let logged_in = LoginSession { principal, claims, operator, proof: hash(&opened.proof) };
         let now = Instant::now();
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         open.retain(|_, (_, used)| now.duration_since(*used) < IDLE);
@@ -79,7 +79,7 @@ impl Sessions {
         opened
     }
 
-    pub(crate) fn get(&self, cookie: &str) -> Option<LoggedIn> {
+    pub(crate) fn get(&self, cookie: &str) -> Option<LoginSession> {
         let mut open = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let (logged_in, used) = open.get_mut(&hash(cookie))?;
         if used.elapsed() >= IDLE {
@@ -100,8 +100,8 @@ mod tests {
 
     #[test]
     fn a_cookie_stands_for_one_person_until_it_is_closed() {
-        let sessions = Sessions::default();
-        let Opened { cookie, proof } = sessions.open(Principal::new("olga"), true);
+        let sessions = LoginSessions::default();
+        let LoginTokens { cookie, proof } = sessions.open(Principal::new("olga"), true);
         let other = sessions.open(Principal::new("alice"), false).cookie;
         assert_eq!(sessions.get(&cookie).unwrap().proof, hash(&proof));
         assert_ne!(sessions.get(&other).unwrap().proof, hash(&proof));

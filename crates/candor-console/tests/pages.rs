@@ -8,7 +8,7 @@
 mod site;
 
 use candor_server::Server;
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
 use serde_json::{Value, json};
 
@@ -121,8 +121,8 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
     let schema = json!({"type": "object", "required": ["action"], "properties": {
         "action": {"enum": ["read", "delete"], "description": "What to do"},
         "times": {"type": "integer", "minimum": 1, "default": 2}}});
-    let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
-    let table = Table::new()
+    let is = |value: &str| EffectRow::when("/action", Condition::OneOf(vec![value.into()]));
+    let table = EffectTable::new()
         .row(is("read").then(Hints::READS))
         .row(is("delete").then(Hints::DELETES))
         .exhaustive();

@@ -5,19 +5,19 @@ use std::sync::Arc;
 
 use crate::entry::Kind;
 use crate::error::{FileError, at};
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::sys::{self, Seen};
-use crate::walk::{At, Last, Spot};
-use crate::write::{Outcome, Overwrite};
+use crate::sys::{self, NameKind};
+use crate::walk::{LastLink, OpenFolder, Spot};
+use crate::write::{Overwrite, WriteResult};
 
 impl Root {
     /// Deletes a file, a link (not what it leads to), or an empty folder.
-    pub fn delete(&self, place: &Place) -> Result<(), FileError> {
+    pub fn delete(&self, place: &RootedPath) -> Result<(), FileError> {
         if place.is_root() {
             return Err(FileError::IsRoot);
         }
-        let spot = self.walk(place, Last::AsItIs)?;
+        let spot = self.walk(place, LastLink::AsItIs)?;
         let look = spot.existing(place)?;
         let (folder, name) = spot.named()?;
         let removed = if look.is(Kind::Folder) {
@@ -33,26 +33,28 @@ impl Root {
     }
 
     /// Makes a folder, and those that it is in. It is no error if it exists.
-    pub fn make_folder(&self, place: &Place) -> Result<Outcome, FileError> {
+    pub fn make_folder(&self, place: &RootedPath) -> Result<WriteResult, FileError> {
         if place.is_hidden() && !self.shows_hidden() {
             return Err(FileError::NotFound(place.clone()));
         }
-        let mut here = Place::root();
+        let mut here = RootedPath::root();
         let mut at_folder = self.walk_into(&here)?;
-        let mut outcome = Outcome::Existed;
+        let mut outcome = WriteResult::Existed;
         for name in place.names() {
             here = here.child(name);
             outcome = match sys::make_folder(&at_folder.folder, name) {
-                Ok(()) => Outcome::Created,
-                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => Outcome::Existed,
+                Ok(()) => WriteResult::Created,
+                Err(e) if e.kind() == io::ErrorKind::AlreadyExists => WriteResult::Existed,
                 // A folder that is there need not let us make another one in it to let us pass.
                 Err(e) => match sys::look(&at_folder.folder, name) {
-                    Ok(_) => Outcome::Existed,
+                    Ok(_) => WriteResult::Existed,
                     Err(_) => return Err(FileError::from_io(&here, &e)),
                 },
             };
             at_folder = match sys::enter(&at_folder.folder, name).map_err(at(&here))? {
-                Some(folder) => At { folder: Arc::new(folder), place: at_folder.place.child(name) },
+                Some(folder) => {
+                    OpenFolder { folder: Arc::new(folder), place: at_folder.place.child(name) }
+                }
                 // A link to a folder is as good as a folder.
                 None => self.walk_into(&here)?,
             };
@@ -60,8 +62,8 @@ impl Root {
         Ok(outcome)
     }
 
-    fn walk_into(&self, place: &Place) -> Result<At, FileError> {
-        let spot = self.walk(place, Last::Followed)?;
+    fn walk_into(&self, place: &RootedPath) -> Result<OpenFolder, FileError> {
+        let spot = self.walk(place, LastLink::Followed)?;
         let Some(name) = &spot.name else { return Ok(spot.at) };
         let not_a_folder = || FileError::NotAFolder(place.clone());
         if !spot.existing(place)?.is(Kind::Folder) {
@@ -69,17 +71,17 @@ impl Root {
         }
         let folder = sys::enter(&spot.at.folder, name).map_err(at(place))?;
         let folder = Arc::new(folder.ok_or_else(not_a_folder)?);
-        Ok(At { folder, place: spot.real_place() })
+        Ok(OpenFolder { folder, place: spot.real_place() })
     }
 
     /// Moves something, of whatever kind; a link is moved itself. No folder is ever replaced.
     pub fn rename(
         &self,
-        from: &Place,
-        to: &Place,
+        from: &RootedPath,
+        to: &RootedPath,
         overwrite: Overwrite,
-    ) -> Result<Outcome, FileError> {
-        let Renaming { source, target, is_folder } = self.renaming(from, to, overwrite)?;
+    ) -> Result<WriteResult, FileError> {
+        let RenamePlan { source, target, is_folder } = self.renaming(from, to, overwrite)?;
         let error = |error: io::Error| match error.kind() {
             io::ErrorKind::InvalidInput if is_folder => FileError::IntoItself(from.clone()),
             io::ErrorKind::NotFound => FileError::NotFound(from.clone()),
@@ -88,26 +90,26 @@ impl Root {
         let (old, new) = (source.named()?, target.named()?);
         if target.look.is_some() {
             sys::rename(old, new).map_err(error)?;
-            return Ok(Outcome::Existed);
+            return Ok(WriteResult::Existed);
         }
         // Also where something may be replaced: what came meanwhile was not looked at.
         sys::rename_to_nothing(old, new, is_folder).map_err(error)?;
-        Ok(Outcome::Created)
+        Ok(WriteResult::Created)
     }
 
     /// All that can be known before something is moved.
     pub(crate) fn renaming(
         &self,
-        from: &Place,
-        to: &Place,
+        from: &RootedPath,
+        to: &RootedPath,
         overwrite: Overwrite,
-    ) -> Result<Renaming, FileError> {
+    ) -> Result<RenamePlan, FileError> {
         if from.is_root() || to.is_root() {
             return Err(FileError::IsRoot);
         }
-        let source = self.walk(from, Last::AsItIs)?;
+        let source = self.walk(from, LastLink::AsItIs)?;
         let is_folder = source.existing(from)?.is(Kind::Folder);
-        let target = self.spot_to_write(to, Last::AsItIs)?;
+        let target = self.spot_to_write(to, LastLink::AsItIs)?;
         if is_folder && target.at.place.is_within(&source.real_place()) {
             return Err(FileError::IntoItself(from.clone()));
         }
@@ -119,16 +121,16 @@ impl Root {
                 return Err(FileError::NotAFolder(to.clone()));
             }
             // A link itself holds nothing that could be protected.
-            if there.seen != Seen::Link {
+            if there.seen != NameKind::Link {
                 target.must_be_replaceable(to)?;
             }
         }
-        Ok(Renaming { source, target, is_folder })
+        Ok(RenamePlan { source, target, is_folder })
     }
 }
 
 /// Something that can be moved, and the name that it gets.
-pub(crate) struct Renaming {
+pub(crate) struct RenamePlan {
     source: Spot,
     pub(crate) target: Spot,
     is_folder: bool,

@@ -13,7 +13,7 @@ use candor_server::protocol::types::{
     Annotations, ReadResourceResult, Resource, ResourceCapabilities, ResourceContents,
     ResourceTemplate,
 };
-use candor_server::resource::{Completing, Contents, Listing, Offers, Page, Resources, Watching};
+use candor_server::resource::{Completing, Contents, Listing, Offers, Page, Resources, WatchGuard};
 use candor_server::tool::ToolError;
 use candor_server::{Changes, Ctx};
 use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
@@ -21,7 +21,7 @@ use percent_encoding::{NON_ALPHANUMERIC, percent_decode_str, percent_encode};
 use crate::entry::{Entry, Facts, Kind};
 use crate::error::FileError;
 use crate::media::{is_text, media_type_by_name};
-use crate::place::{Place, encoded_after};
+use crate::place::{RootedPath, encoded_after};
 use crate::root::Root;
 use crate::watch::Watcher;
 
@@ -122,7 +122,7 @@ impl Directory {
 
     /// The URI of something in it.
     #[must_use]
-    pub fn uri_of(&self, place: &Place) -> String {
+    pub fn uri_of(&self, place: &RootedPath) -> String {
         self.uris.of(place)
     }
 
@@ -161,7 +161,7 @@ impl Directory {
         }
     }
 
-    fn listing(&self, place: &Place, page: Page<'_>) -> Result<Listing, FileError> {
+    fn listing(&self, place: &RootedPath, page: Page<'_>) -> Result<Listing, FileError> {
         let after = page.after.map(|after| percent_decode_str(after).collect::<Vec<u8>>());
         // Straight from names to resources: this is done ten thousand times for a large folder.
         let mut stem = self.uris.of(place);
@@ -192,7 +192,7 @@ impl Directory {
     }
 
     /// A folder's small text files, as far as they fit; says whether that is all of it.
-    fn read_folder(&self, place: &Place) -> Result<ReadResourceResult, FileError> {
+    fn read_folder(&self, place: &RootedPath) -> Result<ReadResourceResult, FileError> {
         let listed = self.root.page(place, None, LOOKED_AT)?;
         let mut complete = listed.next.is_none();
         let mut read = Vec::new();
@@ -228,7 +228,7 @@ impl Directory {
     /// Paths that begin with what was typed: what stands in the folder that it names.
     fn proposals(&self, typed: &str) -> Vec<String> {
         let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
-        let Ok(place) = Place::from_uri_path(folder) else {
+        let Ok(place) = RootedPath::from_uri_path(folder) else {
             return Vec::new();
         };
         let begun: Vec<u8> = percent_decode_str(begun).collect();
@@ -320,7 +320,7 @@ impl Resources for Directory {
     async fn list(&self, page: Page<'_>, _: &Principal) -> Result<Listing, ToolError> {
         let (after, limit) = (page.after.map(str::to_owned), page.limit);
         self.blocking(move |this| {
-            let place = Place::root();
+            let place = RootedPath::root();
             let mut listing = Listing::default();
             let is_first = after.is_none();
             if is_first {
@@ -379,13 +379,13 @@ impl Resources for Directory {
         Ok(read.await?.map(Contents::from))
     }
 
-    async fn watch(&self, uri: &str, changes: &Changes) -> Result<Option<Watching>, ToolError> {
+    async fn watch(&self, uri: &str, changes: &Changes) -> Result<Option<WatchGuard>, ToolError> {
         let Some(place) = self.uris.place(uri) else {
             return Ok(None);
         };
         let (uri, changes) = (uri.to_owned(), changes.clone());
         let watch = self.blocking(move |this| Ok(this.watcher.watch(place, uri, changes)));
-        Ok(Some(Watching::while_held(watch.await?)))
+        Ok(Some(WatchGuard::while_held(watch.await?)))
     }
 
     async fn templates(&self, _: &Principal) -> Result<Vec<ResourceTemplate>, ToolError> {
@@ -431,11 +431,11 @@ impl Uris {
             Component::Normal(name) => Some(name.as_encoded_bytes()),
             _ => None,
         });
-        let place = names.fold(Place::root(), |place, name| place.child(name));
+        let place = names.fold(RootedPath::root(), |place, name| place.child(name));
         Self::of_root(&format!("file:///{}", place.to_uri_path()))
     }
 
-    fn of(&self, place: &Place) -> String {
+    fn of(&self, place: &RootedPath) -> String {
         if place.is_root() {
             return self.root.clone();
         }
@@ -446,16 +446,16 @@ impl Uris {
         format!("{}{{+path}}", self.stem)
     }
 
-    fn place(&self, uri: &str) -> Option<Place> {
+    fn place(&self, uri: &str) -> Option<RootedPath> {
         if uri == self.root {
-            return Some(Place::root());
+            return Some(RootedPath::root());
         }
         let path = uri.strip_prefix(&self.stem)?;
         // A query or a fragment would be another resource.
         if path.contains(['?', '#']) {
             return None;
         }
-        Place::from_uri_path(path).ok()
+        RootedPath::from_uri_path(path).ok()
     }
 }
 
@@ -471,11 +471,11 @@ mod tests {
             ("docs://v2/", "docs://v2", "docs://v2/a%20b/c"),
         ] {
             let uris = Uris::of_root(root);
-            let place = Place::parse("a b/c").unwrap();
-            assert_eq!(uris.of(&Place::root()), at_root);
+            let place = RootedPath::parse("a b/c").unwrap();
+            assert_eq!(uris.of(&RootedPath::root()), at_root);
             assert_eq!(uris.of(&place), child);
             assert_eq!(uris.place(child), Some(place.clone()));
-            assert_eq!(uris.place(at_root), Some(Place::root()));
+            assert_eq!(uris.place(at_root), Some(RootedPath::root()));
             assert_eq!(uris.place(&format!("{child}/")), Some(place));
             for other in ["a%20b/../c", "a?b", "a#b", "%2e%2e/x", "a%2fb", "a//b", "%00"] {
                 assert_eq!(uris.place(&format!("{}{other}", uris.stem)), None, "{other}");

@@ -6,7 +6,7 @@ use std::io::{self, Write};
 
 use cap_std::fs::Dir;
 
-use crate::sys::{self, Look};
+use crate::sys::{self, NameStatus};
 
 pub(crate) struct Draft<'a> {
     folder: &'a Dir,
@@ -33,12 +33,12 @@ impl<'a> Draft<'a> {
     }
 
     /// Makes it the successor of another file: its owner's, with its permissions.
-    pub(crate) fn succeed(&self, old: &Look) -> io::Result<()> {
+    pub(crate) fn succeed(&self, old: &NameStatus) -> io::Result<()> {
         sys::set_owner(&self.file, old);
         self.set_permissions(old)
     }
 
-    pub(crate) fn set_permissions(&self, like: &Look) -> io::Result<()> {
+    pub(crate) fn set_permissions(&self, like: &NameStatus) -> io::Result<()> {
         sys::set_permissions(&self.file, like)
     }
 

@@ -5,10 +5,10 @@ use std::time::SystemTime;
 use candor_server::protocol::time::rfc3339;
 
 use crate::error::FileError;
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::sys::{Look, Seen};
-use crate::walk::{Last, Spot};
+use crate::sys::{NameKind, NameStatus};
+use crate::walk::{LastLink, Spot};
 
 /// What something is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -60,7 +60,7 @@ impl Kind {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
     /// Where it was looked for.
-    pub place: Place,
+    pub place: RootedPath,
     /// What it is; of a link, what it leads to.
     pub kind: Kind,
     /// How many bytes a file holds; 0 for anything else.
@@ -97,19 +97,19 @@ pub(crate) struct Facts {
 
 impl Facts {
     /// From a look and, if it is at a link, from one at what that leads to, if anything.
-    pub(crate) fn of(look: &Look, target: Option<&Look>) -> Self {
+    pub(crate) fn of(look: &NameStatus, target: Option<&NameStatus>) -> Self {
         let (kind, of, link) = match (look.seen, target) {
-            (Seen::Real(kind), _) => (kind, look, false),
-            (Seen::Link, Some(target @ Look { seen: Seen::Real(kind), .. })) => {
+            (NameKind::Real(kind), _) => (kind, look, false),
+            (NameKind::Link, Some(target @ NameStatus { seen: NameKind::Real(kind), .. })) => {
                 (*kind, target, true)
             }
-            (Seen::Link, _) => (Kind::DanglingLink, look, true),
+            (NameKind::Link, _) => (Kind::DanglingLink, look, true),
         };
         let size = if kind == Kind::DanglingLink { 0 } else { of.size };
         Self { kind, size, modified: of.modified, link, id: of.id }
     }
 
-    pub(crate) fn at(self, place: Place) -> Entry {
+    pub(crate) fn at(self, place: RootedPath) -> Entry {
         let Self { kind, size, modified, link, id } = self;
         Entry { place, kind, size, modified, link, id }
     }
@@ -131,15 +131,15 @@ impl Entry {
 impl Root {
     /// Looks at one place. Links are followed, inside the root only; one that leads elsewhere is an entry of its own
     /// kind.
-    pub fn entry(&self, place: &Place) -> Result<Entry, FileError> {
-        let spot = self.walk(place, Last::AsItIs)?;
+    pub fn entry(&self, place: &RootedPath) -> Result<Entry, FileError> {
+        let spot = self.walk(place, LastLink::AsItIs)?;
         let look = spot.existing(place)?;
-        let target = if look.seen == Seen::Link { self.target(&spot) } else { None };
+        let target = if look.seen == NameKind::Link { self.target(&spot) } else { None };
         Ok(Facts::of(&look, target.as_ref()).at(place.clone()))
     }
 
     /// What the link at this spot leads to.
-    fn target(&self, spot: &Spot) -> Option<Look> {
+    fn target(&self, spot: &Spot) -> Option<NameStatus> {
         let name = spot.name.as_deref()?;
         self.walk_on(&spot.at, name).ok()?.look
     }

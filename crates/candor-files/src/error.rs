@@ -4,49 +4,49 @@
 use std::{fmt, io};
 
 use crate::entry::Kind;
-use crate::place::Place;
+use crate::place::RootedPath;
 
 /// Why an operation did not happen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileError {
     /// Nothing is here, or nothing that may be seen.
-    NotFound(Place),
+    NotFound(RootedPath),
     /// The folder that it would be in does not exist.
-    NoFolder(Place),
+    NoFolder(RootedPath),
     /// A link that leads to nothing, or in circles.
-    LeadsNowhere(Place),
+    LeadsNowhere(RootedPath),
     /// A link on the way leads out of the root.
-    LeadsOut(Place),
+    LeadsOut(RootedPath),
     /// A file is needed, and this is something else.
-    NotAFile(Place, Kind),
+    NotAFile(RootedPath, Kind),
     /// A folder is needed, and this, or something on the way, is something else.
-    NotAFolder(Place),
+    NotAFolder(RootedPath),
     /// Larger than whoever asked wants to have.
     TooLarge {
         /// The file.
-        place: Place,
+        place: RootedPath,
         /// How large it is.
         size: u64,
         /// How large it may be.
         limit: u64,
     },
     /// Text was wanted, and these bytes are none.
-    NotText(Place),
+    NotText(RootedPath),
     /// Something has this name already.
-    Exists(Place),
+    Exists(RootedPath),
     /// A folder that still holds something.
-    NotEmpty(Place),
+    NotEmpty(RootedPath),
     /// A folder cannot be moved into itself.
-    IntoItself(Place),
+    IntoItself(RootedPath),
     /// Nobody may write to this file.
-    ReadOnly(Place),
+    ReadOnly(RootedPath),
     /// The operating system does not allow it.
-    Denied(Place),
+    Denied(RootedPath),
     /// The root cannot be deleted, moved or replaced.
     IsRoot,
     /// Anything else.
-    Io(Place, io::ErrorKind),
+    Io(RootedPath, io::ErrorKind),
 }
 
 impl FileError {
@@ -73,7 +73,7 @@ impl FileError {
     }
 
     /// What the operating system said about this place.
-    pub(crate) fn from_io(place: &Place, error: &io::Error) -> Self {
+    pub(crate) fn from_io(place: &RootedPath, error: &io::Error) -> Self {
         use io::ErrorKind as E;
         let place = place.clone();
         match error.kind() {
@@ -90,7 +90,7 @@ impl FileError {
 }
 
 /// For `map_err`.
-pub(crate) fn at(place: &Place) -> impl Fn(io::Error) -> FileError + '_ {
+pub(crate) fn at(place: &RootedPath) -> impl Fn(io::Error) -> FileError + '_ {
     move |error| FileError::from_io(place, &error)
 }
 

@@ -3,18 +3,18 @@
 
 use crate::entry::{Entry, Facts, Kind};
 use crate::error::{FileError, at};
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::walk::Last;
+use crate::walk::LastLink;
 use crate::write::Overwrite;
 
 impl Root {
     /// What [`delete`](Root::delete) would delete: of a link, the link.
-    pub fn would_delete(&self, place: &Place) -> Result<Entry, FileError> {
+    pub fn would_delete(&self, place: &RootedPath) -> Result<Entry, FileError> {
         if place.is_root() {
             return Err(FileError::IsRoot);
         }
-        let spot = self.walk(place, Last::AsItIs)?;
+        let spot = self.walk(place, LastLink::AsItIs)?;
         if spot.existing(place)?.is(Kind::Folder) {
             // Also what is hidden: the folder cannot be deleted because of it.
             let mut names = spot.open_to_list().and_then(|dir| dir.entries()).map_err(at(place))?;
@@ -26,8 +26,8 @@ impl Root {
     }
 
     /// The file that [`replace`](Root::replace) would replace and [`append`](Root::append) add to; `None` if it would be new.
-    pub fn would_write(&self, place: &Place) -> Result<Option<Entry>, FileError> {
-        let spot = self.spot_to_write(place, Last::Followed)?;
+    pub fn would_write(&self, place: &RootedPath) -> Result<Option<Entry>, FileError> {
+        let spot = self.spot_to_write(place, LastLink::Followed)?;
         spot.named()?;
         spot.must_be_replaceable(place)?;
         Ok(spot.look.map(|look| {
@@ -39,8 +39,8 @@ impl Root {
     /// What [`rename`](Root::rename) would move, and what would be lost by it.
     pub fn would_rename(
         &self,
-        from: &Place,
-        to: &Place,
+        from: &RootedPath,
+        to: &RootedPath,
         overwrite: Overwrite,
     ) -> Result<(Entry, Option<Entry>), FileError> {
         let there = self.renaming(from, to, overwrite)?.target.look.is_some();
@@ -51,8 +51,8 @@ impl Root {
     /// What [`copy`](Root::copy) would copy, and what would be lost by it.
     pub fn would_copy(
         &self,
-        from: &Place,
-        to: &Place,
+        from: &RootedPath,
+        to: &RootedPath,
         overwrite: Overwrite,
         limit: u64,
     ) -> Result<(Entry, Option<Entry>), FileError> {

@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 
 /// What the system is asked to watch.
 #[derive(Clone)]
-pub(crate) struct Aim {
+pub(crate) struct WatchTarget {
     pub(crate) folder: PathBuf,
     /// The name in the folder that matters; all of them if it is the folder itself.
     pub(crate) name: Option<Vec<u8>>,
@@ -27,7 +27,7 @@ pub(crate) struct Interest {
 
 impl Interest {
     /// A watch wants news; true if it is the first for this folder.
-    pub(crate) fn join(&mut self, aim: &Aim, number: u64) -> bool {
+    pub(crate) fn join(&mut self, aim: &WatchTarget, number: u64) -> bool {
         let by_name = self.folders.entry(aim.folder.clone()).or_default();
         let is_first = by_name.is_empty();
         by_name.entry(aim.name.clone()).or_default().insert(number);
@@ -35,7 +35,7 @@ impl Interest {
     }
 
     /// A watch wants no more news; true if nobody wants any of this folder.
-    pub(crate) fn leave(&mut self, aim: &Aim, number: u64) -> bool {
+    pub(crate) fn leave(&mut self, aim: &WatchTarget, number: u64) -> bool {
         let Some(by_name) = self.folders.get_mut(&aim.folder) else {
             return false;
         };
@@ -80,8 +80,8 @@ impl Interest {
 mod tests {
     use super::*;
 
-    fn aim(folder: &str, name: Option<&str>) -> Aim {
-        Aim { folder: folder.into(), name: name.map(|name| name.as_bytes().to_vec()) }
+    fn aim(folder: &str, name: Option<&str>) -> WatchTarget {
+        WatchTarget { folder: folder.into(), name: name.map(|name| name.as_bytes().to_vec()) }
     }
 
     fn concerned(interest: &Interest, path: &str) -> BTreeSet<u64> {

@@ -1,11 +1,11 @@
 //! A real folder, confined.
 //!
-//! A [`Root`] is a folder that nothing leads out of. What is in it is named by [`Place`]s, which have been checked, and
+//! A [`Root`] is a folder that nothing leads out of. What is in it is named by [`RootedPath`]s, which have been checked, and
 //! every operation is a method of the root in a file of its own:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `place` | [`Place`]: names from the root on, from paths and URIs |
+//! | `place` | [`RootedPath`]: names from the root on, from paths and URIs |
 //! | `root` | [`Root`]: the folder, and whether hidden names are shown |
 //! | `error` | [`FileError`]: what went wrong, in words that help |
 //! | `sys` | what is asked of the system: one name in one open folder |
@@ -52,8 +52,8 @@ pub use error::FileError;
 pub use glob::{Glob, GlobError};
 pub use list::Page;
 pub use media::{is_text, media_type, media_type_by_name};
-pub use place::{MOST_BYTES, MOST_NAMES, Place, PlaceError, deceives};
+pub use place::{MOST_BYTES, MOST_NAMES, PathError, RootedPath, deceives};
 pub use root::Root;
-pub use search::{Bounds, Found, Match, Query, Stop};
+pub use search::{Bounds, Match, Query, SearchResult, Stop};
 pub use window::WINDOW;
-pub use write::{Outcome, Overwrite};
+pub use write::{Overwrite, WriteResult};

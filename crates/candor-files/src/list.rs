@@ -5,10 +5,10 @@ use std::sync::Arc;
 
 use crate::entry::{Entry, Facts, Kind};
 use crate::error::{FileError, at};
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::sys::{self, Look, Seen};
-use crate::walk::{At, Last};
+use crate::sys::{self, NameKind, NameStatus};
+use crate::walk::{LastLink, OpenFolder};
 use crate::window::{Name, WINDOW, Window};
 
 /// Some of what a folder holds.
@@ -26,7 +26,7 @@ impl Root {
     /// left out.
     pub fn page(
         &self,
-        place: &Place,
+        place: &RootedPath,
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<Page, FileError> {
@@ -40,7 +40,7 @@ impl Root {
     /// The same without making entries: shows each child, and says where the next page begins.
     pub(crate) fn each_child(
         &self,
-        place: &Place,
+        place: &RootedPath,
         after: Option<&[u8]>,
         limit: usize,
         mut show: impl FnMut(&[u8], Facts),
@@ -71,20 +71,20 @@ impl Root {
     }
 
     /// Opens a folder to read its names, and keeps the way to it for the links in it.
-    pub(crate) fn open_folder(&self, place: &Place) -> Result<At, FileError> {
-        let spot = self.walk(place, Last::Followed)?;
+    pub(crate) fn open_folder(&self, place: &RootedPath) -> Result<OpenFolder, FileError> {
+        let spot = self.walk(place, LastLink::Followed)?;
         if !spot.existing(place)?.is(Kind::Folder) {
             return Err(FileError::NotAFolder(place.clone()));
         }
         let folder = Arc::new(spot.open_to_list().map_err(at(place))?);
-        Ok(At { folder, place: spot.real_place() })
+        Ok(OpenFolder { folder, place: spot.real_place() })
     }
 
     /// The names after `after`: remembered, or read. The second of the pair says where they begin.
     fn window(
         &self,
-        place: &Place,
-        folder: &At,
+        place: &RootedPath,
+        folder: &OpenFolder,
         after: Option<&[u8]>,
         limit: usize,
     ) -> Result<(Arc<Window>, usize), FileError> {
@@ -108,22 +108,32 @@ impl Root {
     }
 
     /// Looks at one name in an open folder; `None` if it has vanished.
-    pub(crate) fn child(&self, place: &Place, folder: &At, name: &Name) -> Option<Entry> {
+    pub(crate) fn child(
+        &self,
+        place: &RootedPath,
+        folder: &OpenFolder,
+        name: &Name,
+    ) -> Option<Entry> {
         self.facts(folder, name).map(|facts| facts.at(place.child(&name.bytes)))
     }
 
-    fn facts(&self, folder: &At, name: &Name) -> Option<Facts> {
+    fn facts(&self, folder: &OpenFolder, name: &Name) -> Option<Facts> {
         let look = match sys::look(&folder.folder, &name.bytes) {
             Ok(look) => look,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
             // The folder may be read and not entered: then this is all that is known.
-            Err(_) => {
-                Look { seen: name.seen, size: 0, modified: None, id: None, mode: 0, owner: (0, 0) }
-            }
+            Err(_) => NameStatus {
+                seen: name.seen,
+                size: 0,
+                modified: None,
+                id: None,
+                mode: 0,
+                owner: (0, 0),
+            },
         };
         let target = match look.seen {
-            Seen::Real(_) => None,
-            Seen::Link => self.walk_on(folder, &name.bytes).ok().and_then(|spot| spot.look),
+            NameKind::Real(_) => None,
+            NameKind::Link => self.walk_on(folder, &name.bytes).ok().and_then(|spot| spot.look),
         };
         Some(Facts::of(&look, target.as_ref()))
     }

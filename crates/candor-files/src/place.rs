@@ -1,4 +1,4 @@
-//! Where something is, seen from the root: a list of names that has been checked. Whoever holds a [`Place`] need not
+//! Where something is, seen from the root: a list of names that has been checked. Whoever holds a [`RootedPath`] need not
 //! check it again. Knows nothing of what is really there.
 
 use std::fmt;
@@ -33,22 +33,22 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// A path inside a root: names of raw bytes, none of them empty, `.` or `..`, none with NUL or `/` in it.
 ///
 /// ```
-/// use candor_files::Place;
+/// use candor_files::RootedPath;
 ///
-/// let place = Place::parse("src//main.rs")?;
+/// let place = RootedPath::parse("src//main.rs")?;
 /// assert_eq!(place.to_string(), "src/main.rs");
 /// assert_eq!(place.name(), Some(&b"main.rs"[..]));
-/// assert!(Place::parse("../secret").is_err());
-/// # Ok::<(), candor_files::PlaceError>(())
+/// assert!(RootedPath::parse("../secret").is_err());
+/// # Ok::<(), candor_files::PathError>(())
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
-pub struct Place {
+pub struct RootedPath {
     /// The names with `/` between them. No name holds one, so nothing is lost, and a listing needs one allocation
     /// for each entry instead of two.
     joined: Box<[u8]>,
 }
 
-impl Place {
+impl RootedPath {
     /// The root itself: no names.
     #[must_use]
     pub fn root() -> Self {
@@ -57,10 +57,10 @@ impl Place {
 
     /// Reads what people and tools write: relative, `/` between names; `./a`, `a//b` and `a/` are tolerated, and
     /// nothing at all is the root.
-    pub fn parse(text: &str) -> Result<Self, PlaceError> {
+    pub fn parse(text: &str) -> Result<Self, PathError> {
         let bytes = text.as_bytes();
         if is_absolute(bytes) {
-            return Err(PlaceError::Absolute);
+            return Err(PathError::Absolute);
         }
         Self::from_names(bytes.split(|b| *b == b'/').filter(|n| !n.is_empty() && *n != b"."))
     }
@@ -68,14 +68,14 @@ impl Place {
     /// Reads the percent-encoded rest of a URI. It is split before it is decoded: an encoded `/` never parts names.
     /// There is one way to write a place, so what [`parse`](Self::parse) tolerates is refused here; only a `/` at
     /// the end may stand.
-    pub fn from_uri_path(path: &str) -> Result<Self, PlaceError> {
+    pub fn from_uri_path(path: &str) -> Result<Self, PathError> {
         let path = path.strip_suffix('/').unwrap_or(path);
         if path.is_empty() {
             return Ok(Self::root());
         }
         // Decoding only shortens: three characters at most stand for one byte.
         if path.len() > 3 * MOST_BYTES {
-            return Err(PlaceError::TooLong);
+            return Err(PathError::TooLong);
         }
         let names: Vec<Vec<u8>> = path.split('/').map(decode).collect::<Result<_, _>>()?;
         Self::from_names(names.iter().map(Vec::as_slice))
@@ -100,26 +100,26 @@ impl Place {
         path
     }
 
-    fn from_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Self, PlaceError> {
+    fn from_names<'a>(names: impl Iterator<Item = &'a [u8]>) -> Result<Self, PathError> {
         let mut joined = Vec::new();
         for (i, name) in names.enumerate() {
             check_name(name)?;
             if i == MOST_NAMES {
-                return Err(PlaceError::TooDeep);
+                return Err(PathError::TooDeep);
             }
             if i > 0 {
                 joined.push(b'/');
             }
             joined.extend_from_slice(name);
             if joined.len() > MOST_BYTES {
-                return Err(PlaceError::TooLong);
+                return Err(PathError::TooLong);
             }
         }
         Ok(Self { joined: joined.into() })
     }
 
     /// The place of this name in the folder that is here.
-    pub fn join(&self, name: impl AsRef<[u8]>) -> Result<Self, PlaceError> {
+    pub fn join(&self, name: impl AsRef<[u8]>) -> Result<Self, PathError> {
         check_name(name.as_ref())?;
         Self::from_names(self.names().chain([name.as_ref()]))
     }
@@ -192,14 +192,14 @@ pub(crate) fn encoded_after(stem: &str, name: &[u8]) -> String {
     uri
 }
 
-fn check_name(name: &[u8]) -> Result<(), PlaceError> {
+fn check_name(name: &[u8]) -> Result<(), PathError> {
     match name {
-        b"" | b"." => Err(PlaceError::Empty),
-        b".." => Err(PlaceError::Parent),
-        _ if name.contains(&0) => Err(PlaceError::Nul),
-        _ if name.contains(&b'/') => Err(PlaceError::Slash),
+        b"" | b"." => Err(PathError::Empty),
+        b".." => Err(PathError::Parent),
+        _ if name.contains(&0) => Err(PathError::Nul),
+        _ if name.contains(&b'/') => Err(PathError::Slash),
         _ if cfg!(windows) && name.iter().any(|b| matches!(b, b'\\' | b':')) => {
-            Err(PlaceError::Slash)
+            Err(PathError::Slash)
         }
         _ => Ok(()),
     }
@@ -207,7 +207,7 @@ fn check_name(name: &[u8]) -> Result<(), PlaceError> {
 
 /// One segment of a URI's path. An escape that is none is refused instead of being taken as it stands: two readers
 /// must not see two names.
-fn decode(segment: &str) -> Result<Vec<u8>, PlaceError> {
+fn decode(segment: &str) -> Result<Vec<u8>, PathError> {
     let mut name = Vec::with_capacity(segment.len());
     let mut bytes = segment.bytes();
     while let Some(byte) = bytes.next() {
@@ -215,11 +215,11 @@ fn decode(segment: &str) -> Result<Vec<u8>, PlaceError> {
             b'%' => {
                 let mut digit = || bytes.next().and_then(|b| char::from(b).to_digit(16));
                 let (Some(high), Some(low)) = (digit(), digit()) else {
-                    return Err(PlaceError::Escape);
+                    return Err(PathError::Escape);
                 };
                 u8::try_from(high * 16 + low).expect("two digits")
             }
-            b'?' | b'#' => return Err(PlaceError::Escape),
+            b'?' | b'#' => return Err(PathError::Escape),
             other => other,
         });
     }
@@ -228,7 +228,7 @@ fn decode(segment: &str) -> Result<Vec<u8>, PlaceError> {
 
 /// Text for people: what is no UTF-8 and what could fool a terminal or a reader (control characters, changes of
 /// direction, characters that nobody sees) is written as an escape. The root is `.`.
-impl fmt::Display for Place {
+impl fmt::Display for RootedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_root() {
             return f.write_str(".");
@@ -249,20 +249,20 @@ impl fmt::Display for Place {
     }
 }
 
-impl fmt::Debug for Place {
+impl fmt::Debug for RootedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Place({self})")
     }
 }
 
 /// Folders stand before what they hold, and names in the order of their bytes, as in a listing.
-impl Ord for Place {
+impl Ord for RootedPath {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.names().cmp(other.names())
     }
 }
 
-impl PartialOrd for Place {
+impl PartialOrd for RootedPath {
     fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
         Some(self.cmp(other))
     }
@@ -278,10 +278,10 @@ pub fn deceives(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Why a path is no [`Place`].
+/// Why a path is no [`RootedPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum PlaceError {
+pub enum PathError {
     /// It begins at the top of the whole system.
     Absolute,
     /// It goes up.
@@ -300,7 +300,7 @@ pub enum PlaceError {
     TooDeep,
 }
 
-impl PlaceError {
+impl PathError {
     /// A stable name for all of these.
     #[must_use]
     pub fn code(&self) -> &'static str {
@@ -308,7 +308,7 @@ impl PlaceError {
     }
 }
 
-impl fmt::Display for PlaceError {
+impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absolute => f.write_str(
@@ -335,7 +335,7 @@ impl fmt::Display for PlaceError {
     }
 }
 
-impl std::error::Error for PlaceError {}
+impl std::error::Error for PathError {}
 
 #[cfg(test)]
 mod tests;

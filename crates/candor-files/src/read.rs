@@ -7,20 +7,20 @@ use std::io::Read;
 use crate::entry::Kind;
 use crate::error::{FileError, at};
 use crate::media::is_text;
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::sys::{self, Look, Seen};
-use crate::walk::{Last, Spot};
+use crate::sys::{self, NameKind, NameStatus};
+use crate::walk::{LastLink, Spot};
 
 impl Root {
     /// The whole of a file, if it has no more than `limit` bytes.
-    pub fn read(&self, place: &Place, limit: u64) -> Result<Vec<u8>, FileError> {
+    pub fn read(&self, place: &RootedPath, limit: u64) -> Result<Vec<u8>, FileError> {
         let (file, look) = self.open_file(place)?;
         read_whole(place, &file, &look, limit)
     }
 
     /// The whole of a file that is text: UTF-8 without NUL.
-    pub fn read_text(&self, place: &Place, limit: u64) -> Result<String, FileError> {
+    pub fn read_text(&self, place: &RootedPath, limit: u64) -> Result<String, FileError> {
         let bytes = self.read(place, limit)?;
         if !is_text(&bytes) {
             return Err(FileError::NotText(place.clone()));
@@ -29,7 +29,7 @@ impl Root {
     }
 
     /// The first bytes of a file, `n` of them if it has as many.
-    pub fn head(&self, place: &Place, n: usize) -> Result<Vec<u8>, FileError> {
+    pub fn head(&self, place: &RootedPath, n: usize) -> Result<Vec<u8>, FileError> {
         let (file, look) = self.open_file(place)?;
         let n = n as u64;
         let mut bytes = Vec::with_capacity(capacity(look.size.min(n)));
@@ -38,12 +38,12 @@ impl Root {
     }
 
     /// Opens what is a file, and nothing else.
-    pub(crate) fn open_file(&self, place: &Place) -> Result<(File, Look), FileError> {
-        open_spot(&self.walk(place, Last::Followed)?, place)
+    pub(crate) fn open_file(&self, place: &RootedPath) -> Result<(File, NameStatus), FileError> {
+        open_spot(&self.walk(place, LastLink::Followed)?, place)
     }
 }
 
-pub(crate) fn open_spot(spot: &Spot, place: &Place) -> Result<(File, Look), FileError> {
+pub(crate) fn open_spot(spot: &Spot, place: &RootedPath) -> Result<(File, NameStatus), FileError> {
     must_be_file(place, &spot.existing(place)?)?;
     let (folder, name) = spot.named()?;
     let file = sys::open_to_read(folder, name).map_err(at(place))?;
@@ -52,19 +52,19 @@ pub(crate) fn open_spot(spot: &Spot, place: &Place) -> Result<(File, Look), File
     Ok((file, look))
 }
 
-pub(crate) fn must_be_file(place: &Place, look: &Look) -> Result<(), FileError> {
+pub(crate) fn must_be_file(place: &RootedPath, look: &NameStatus) -> Result<(), FileError> {
     match look.seen {
-        Seen::Real(Kind::File) => Ok(()),
-        Seen::Real(kind) => Err(FileError::NotAFile(place.clone(), kind)),
-        Seen::Link => Err(FileError::NotAFile(place.clone(), Kind::DanglingLink)),
+        NameKind::Real(Kind::File) => Ok(()),
+        NameKind::Real(kind) => Err(FileError::NotAFile(place.clone(), kind)),
+        NameKind::Link => Err(FileError::NotAFile(place.clone(), Kind::DanglingLink)),
     }
 }
 
 /// Reads an open file to its end. It may grow meanwhile, and some files say that they are empty and are not.
 pub(crate) fn read_whole(
-    place: &Place,
+    place: &RootedPath,
     file: &File,
-    look: &Look,
+    look: &NameStatus,
     limit: u64,
 ) -> Result<Vec<u8>, FileError> {
     let too_large = |size| FileError::TooLarge { place: place.clone(), size, limit };

@@ -7,8 +7,8 @@ use std::{fmt, io};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 
-use crate::place::Place;
-use crate::walk::At;
+use crate::place::RootedPath;
+use crate::walk::OpenFolder;
 use crate::window::Windows;
 
 /// A folder that nothing leads out of: not `..`, not an absolute path, not a link, not a folder that is swapped for a
@@ -17,10 +17,10 @@ use crate::window::Windows;
 /// Cloning is cheap, and clones see the same folder. Every operation blocks; call them where that is allowed.
 ///
 /// ```no_run
-/// use candor_files::{Place, Root};
+/// use candor_files::{RootedPath, Root};
 ///
 /// let root = Root::open("notes")?;
-/// let page = root.page(&Place::root(), None, 100)?;
+/// let page = root.page(&RootedPath::root(), None, 100)?;
 /// for entry in &page.entries {
 ///     println!("{} {}", entry.kind.as_str(), entry.place);
 /// }
@@ -73,8 +73,8 @@ impl Root {
         self.hidden
     }
 
-    pub(crate) fn top(&self) -> At {
-        At { folder: self.inner.top.clone(), place: Place::root() }
+    pub(crate) fn top(&self) -> OpenFolder {
+        OpenFolder { folder: self.inner.top.clone(), place: RootedPath::root() }
     }
 
     pub(crate) fn windows(&self) -> &Windows {

@@ -9,11 +9,11 @@ use crate::error::{FileError, at};
 use crate::excerpt;
 use crate::glob::Glob;
 use crate::media::is_text;
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::read::{must_be_file, read_whole};
 use crate::root::Root;
 use crate::sys;
-use crate::walk::{At, Last};
+use crate::walk::{LastLink, OpenFolder};
 use crate::window::{Name, Window};
 
 /// How many names a level holds.
@@ -75,7 +75,7 @@ pub struct Match {
 
 /// What came of a search.
 #[derive(Clone, Debug)]
-pub struct Found {
+pub struct SearchResult {
     /// Folder by folder, in the order of names.
     pub matches: Vec<Match>,
     /// Whether everything was looked at that could be.
@@ -109,11 +109,11 @@ impl Root {
     /// yes, what has been found so far is returned.
     pub fn search(
         &self,
-        place: &Place,
+        place: &RootedPath,
         query: &Query,
         bounds: &Bounds,
         stop: &dyn Fn() -> bool,
-    ) -> Result<Found, FileError> {
+    ) -> Result<SearchResult, FileError> {
         let entry = self.entry(place)?;
         let mut search = Search {
             root: self,
@@ -125,14 +125,14 @@ impl Root {
             seen: 0,
             read: 0,
             too_deep: false,
-            found: Found { matches: Vec::new(), complete: true, stopped: None, skipped: 0 },
+            found: SearchResult { matches: Vec::new(), complete: true, stopped: None, skipped: 0 },
         };
         let stopped = if entry.kind == Kind::Folder {
             let folder = self.open_folder(place)?;
             search.walk_down(Level::open(self, place.clone(), folder)?)
         } else {
             // What is searched is what a link leads to.
-            let spot = self.walk(place, Last::Followed)?;
+            let spot = self.walk(place, LastLink::Followed)?;
             let name = spot.name.as_deref().unwrap_or_default();
             search.visit(&spot.at, name, &entry)
         };
@@ -145,15 +145,15 @@ impl Root {
 
 /// A folder on the way down, and what is still to be seen in it.
 struct Level {
-    place: Place,
-    at: At,
+    place: RootedPath,
+    at: OpenFolder,
     names: std::vec::IntoIter<Name>,
     more: bool,
     last: Option<Box<[u8]>>,
 }
 
 impl Level {
-    fn open(root: &Root, place: Place, at: At) -> Result<Self, FileError> {
+    fn open(root: &Root, place: RootedPath, at: OpenFolder) -> Result<Self, FileError> {
         let mut level = Self { place, at, names: Vec::new().into_iter(), more: true, last: None };
         level.refill(root)?;
         Ok(level)
@@ -179,7 +179,7 @@ impl Level {
 
 struct Search<'a> {
     root: &'a Root,
-    begin: &'a Place,
+    begin: &'a RootedPath,
     query: &'a Query,
     needle: Option<excerpt::Needle>,
     bounds: &'a Bounds,
@@ -187,7 +187,7 @@ struct Search<'a> {
     seen: usize,
     read: u64,
     too_deep: bool,
-    found: Found,
+    found: SearchResult,
 }
 
 impl Search<'_> {
@@ -221,9 +221,14 @@ impl Search<'_> {
     }
 
     /// Opens a folder in a folder; one that has become a link meanwhile is not followed.
-    fn open_below(&self, above: &At, name: &[u8], place: Place) -> Result<Level, FileError> {
+    fn open_below(
+        &self,
+        above: &OpenFolder,
+        name: &[u8],
+        place: RootedPath,
+    ) -> Result<Level, FileError> {
         let folder = sys::open_to_list(&above.folder, Some(name)).map_err(at(&place))?;
-        let at = At { folder: Arc::new(folder), place: above.place.child(name) };
+        let at = OpenFolder { folder: Arc::new(folder), place: above.place.child(name) };
         Level::open(self.root, place, at)
     }
 
@@ -238,7 +243,7 @@ impl Search<'_> {
     }
 
     /// Decides about one entry, and looks into it if need be.
-    fn visit(&mut self, at: &At, name: &[u8], entry: &Entry) -> Result<(), Stop> {
+    fn visit(&mut self, at: &OpenFolder, name: &[u8], entry: &Entry) -> Result<(), Stop> {
         if let Some(glob) = &self.query.name {
             // From where the search began; the place itself is known by its name.
             let mut path = Vec::new();
@@ -278,7 +283,7 @@ impl Search<'_> {
     }
 
     /// The content of a file, if it is text.
-    fn text_of(&mut self, at: &At, name: &[u8], entry: &Entry) -> Option<String> {
+    fn text_of(&mut self, at: &OpenFolder, name: &[u8], entry: &Entry) -> Option<String> {
         let file = sys::open_to_read(&at.folder, name).ok()?;
         let look = sys::look_at_file(&file).ok()?;
         must_be_file(&entry.place, &look).ok()?;

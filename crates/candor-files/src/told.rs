@@ -3,7 +3,7 @@
 use candor_server::tool::ToolError;
 
 use crate::error::FileError;
-use crate::place::PlaceError;
+use crate::place::PathError;
 
 impl FileError {
     /// The same for the caller of a tool or the reader of a resource: nothing in it is ours to hide.
@@ -13,7 +13,7 @@ impl FileError {
     }
 }
 
-impl PlaceError {
+impl PathError {
     /// The same for the caller of a tool.
     #[must_use]
     pub fn told(&self) -> ToolError {

@@ -10,9 +10,9 @@ use cap_std::fs::Dir;
 
 use crate::entry::Kind;
 use crate::error::{self, FileError};
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::root::Root;
-use crate::sys::{self, Look, Seen};
+use crate::sys::{self, NameKind, NameStatus};
 
 /// As many links as Linux follows on one way.
 const MOST_LINKS: usize = 40;
@@ -23,7 +23,7 @@ const MOST_STEPS: usize = 20_000;
 
 /// What to do if the last name is a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Last {
+pub(crate) enum LastLink {
     /// Go where it leads.
     Followed,
     /// The link itself is meant.
@@ -32,29 +32,29 @@ pub(crate) enum Last {
 
 /// A folder that has been reached, and the names that lead to it without any link.
 #[derive(Clone)]
-pub(crate) struct At {
+pub(crate) struct OpenFolder {
     pub(crate) folder: Arc<Dir>,
-    pub(crate) place: Place,
+    pub(crate) place: RootedPath,
 }
 
 /// The end of a way: a name in a folder, whether or not something has it.
 pub(crate) struct Spot {
-    pub(crate) at: At,
+    pub(crate) at: OpenFolder,
     /// `None`: the folder itself.
     pub(crate) name: Option<Vec<u8>>,
     /// What was there.
-    pub(crate) look: Option<Look>,
+    pub(crate) look: Option<NameStatus>,
     /// Whether the last name of the way was a link, and this is where it leads.
     pub(crate) by_link: bool,
 }
 
 impl Spot {
     /// Where this is, without any link.
-    pub(crate) fn real_place(&self) -> Place {
+    pub(crate) fn real_place(&self) -> RootedPath {
         self.name.as_ref().map_or_else(|| self.at.place.clone(), |name| self.at.place.child(name))
     }
 
-    pub(crate) fn existing(&self, place: &Place) -> Result<Look, FileError> {
+    pub(crate) fn existing(&self, place: &RootedPath) -> Result<NameStatus, FileError> {
         self.look.ok_or_else(|| {
             let place = place.clone();
             if self.by_link { FileError::LeadsNowhere(place) } else { FileError::NotFound(place) }
@@ -78,7 +78,7 @@ impl Spot {
 
 impl Root {
     /// Walks to a place. The folder must exist; the last name need not.
-    pub(crate) fn walk(&self, place: &Place, last: Last) -> Result<Spot, FileError> {
+    pub(crate) fn walk(&self, place: &RootedPath, last: LastLink) -> Result<Spot, FileError> {
         if !self.shows_hidden() && place.is_hidden() {
             return Err(FileError::NotFound(place.clone()));
         }
@@ -87,18 +87,18 @@ impl Root {
     }
 
     /// Follows one name in a folder to what it finally leads to.
-    pub(crate) fn walk_on(&self, from: &At, name: &[u8]) -> Result<Spot, FileError> {
+    pub(crate) fn walk_on(&self, from: &OpenFolder, name: &[u8]) -> Result<Spot, FileError> {
         let place = from.place.child(name);
-        self.walk_from(from.clone(), vec![name.to_vec()], Last::Followed, &place)
+        self.walk_from(from.clone(), vec![name.to_vec()], LastLink::Followed, &place)
     }
 
     /// `ahead` are the names still to go, the next one last. `place` is for the errors.
     fn walk_from(
         &self,
-        mut at: At,
+        mut at: OpenFolder,
         mut ahead: Vec<Vec<u8>>,
-        last: Last,
-        place: &Place,
+        last: LastLink,
+        place: &RootedPath,
     ) -> Result<Spot, FileError> {
         let (mut links, mut steps) = (0, 0);
         let mut by_link = false;
@@ -124,15 +124,15 @@ impl Root {
                     Err(e) if e.kind() == io::ErrorKind::NotFound => None,
                     Err(e) => return Err(FileError::from_io(place, &e)),
                 };
-                let is_link = look.is_some_and(|l| l.seen == Seen::Link);
-                if last == Last::AsItIs || !is_link {
+                let is_link = look.is_some_and(|l| l.seen == NameKind::Link);
+                if last == LastLink::AsItIs || !is_link {
                     return Ok(Spot { at, name: Some(name), look, by_link });
                 }
                 by_link = true;
             } else if let Some(folder) =
                 sys::enter(&at.folder, &name).map_err(missing(place, links))?
             {
-                at = At { folder: Arc::new(folder), place: at.place.child(&name) };
+                at = OpenFolder { folder: Arc::new(folder), place: at.place.child(&name) };
                 continue;
             }
             let Some(target) = sys::read_link(&at.folder, &name).map_err(missing(place, links))?
@@ -155,19 +155,19 @@ impl Root {
     }
 
     /// One folder up, without asking the system for `..`: the folder may have been moved to where that leads out.
-    fn above(&self, at: &At, place: &Place) -> Result<At, FileError> {
+    fn above(&self, at: &OpenFolder, place: &RootedPath) -> Result<OpenFolder, FileError> {
         let parent = at.place.parent().ok_or_else(|| FileError::LeadsOut(place.clone()))?;
         let mut folder = self.top().folder;
         for name in parent.names() {
             let next = sys::enter(&folder, name).map_err(error::at(place))?;
             folder = Arc::new(next.ok_or_else(|| FileError::LeadsNowhere(place.clone()))?);
         }
-        Ok(At { folder, place: parent })
+        Ok(OpenFolder { folder, place: parent })
     }
 }
 
 /// Something on the way is missing: behind a link, that is the link's fault.
-fn missing(place: &Place, links: usize) -> impl Fn(io::Error) -> FileError + '_ {
+fn missing(place: &RootedPath, links: usize) -> impl Fn(io::Error) -> FileError + '_ {
     move |error| match error.kind() {
         io::ErrorKind::NotFound if links > 0 => FileError::LeadsNowhere(place.clone()),
         _ => FileError::from_io(place, &error),

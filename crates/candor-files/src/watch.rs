@@ -18,25 +18,25 @@ use notify::event::{AccessKind, AccessMode, ModifyKind};
 use notify::{Event, EventKind, RecommendedWatcher, RecursiveMode};
 
 use crate::entry::Kind;
-use crate::interest::{Aim, Interest};
-use crate::place::Place;
+use crate::interest::{Interest, WatchTarget};
+use crate::place::RootedPath;
 use crate::root::Root;
 use crate::rounds::{Rounds, STRETCH, STRETCH_TIME, tell_again};
-use crate::walk::Last;
+use crate::walk::LastLink;
 
 /// How long news wait for more of the same.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// Watches places of one root.
 pub(crate) struct Watcher {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherShared>,
     /// The default list, as long as the server lives.
     list: Mutex<Option<Watch>>,
 }
 
-struct Shared {
+struct WatcherShared {
     root: Root,
-    state: Mutex<State>,
+    state: Mutex<WatcherState>,
     /// Something waits to be told, or what is watched has become more or less.
     wake: Condvar,
     /// Taken before `state`, never while holding it: the system's own thread, which it waits for, needs `state`.
@@ -44,10 +44,10 @@ struct Shared {
 }
 
 #[derive(Default)]
-struct State {
+struct WatcherState {
     named: u64,
     /// In order, so that all have their turn.
-    watched: BTreeMap<u64, Watched>,
+    watched: BTreeMap<u64, WatchedPath>,
     interest: Interest,
     /// Which watches have news.
     news: HashSet<u64>,
@@ -69,35 +69,35 @@ enum System {
     Without,
 }
 
-struct Watched {
-    place: Place,
-    aim: Aim,
-    tell: Tell,
-    seen: Seen,
+struct WatchedPath {
+    place: RootedPath,
+    aim: WatchTarget,
+    tell: Notification,
+    seen: FileSnapshot,
 }
 
 /// Who is told what.
-enum Tell {
+enum Notification {
     Resource(Arc<str>, Changes),
     List(Changes),
 }
 
 /// What a look shows: nothing, or something of this kind, size and time.
-type Seen = Option<(Kind, u64, Option<SystemTime>)>;
+type FileSnapshot = Option<(Kind, u64, Option<SystemTime>)>;
 
-fn is_folder(seen: Seen) -> bool {
+fn is_folder(seen: FileSnapshot) -> bool {
     matches!(seen, Some((Kind::Folder, ..)))
 }
 
 /// A place is watched until this is dropped.
 pub(crate) struct Watch {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherShared>,
     number: u64,
 }
 
 impl Watcher {
     pub(crate) fn new(root: Root) -> Self {
-        let shared = Shared {
+        let shared = WatcherShared {
             root,
             state: Mutex::default(),
             wake: Condvar::new(),
@@ -107,13 +107,13 @@ impl Watcher {
     }
 
     /// Watches a place for a resource.
-    pub(crate) fn watch(&self, place: Place, uri: String, changes: Changes) -> Watch {
-        self.shared.begin(place, Tell::Resource(uri.into(), changes))
+    pub(crate) fn watch(&self, place: RootedPath, uri: String, changes: Changes) -> Watch {
+        self.shared.begin(place, Notification::Resource(uri.into(), changes))
     }
 
     /// Watches the root for the list of resources.
     pub(crate) fn watch_list(&self, changes: &Changes) {
-        let watch = self.shared.begin(Place::root(), Tell::List(changes.clone()));
+        let watch = self.shared.begin(RootedPath::root(), Notification::List(changes.clone()));
         *lock(&self.list) = Some(watch);
     }
 }
@@ -125,8 +125,8 @@ impl fmt::Debug for Watcher {
     }
 }
 
-impl Shared {
-    fn begin(self: &Arc<Self>, place: Place, tell: Tell) -> Watch {
+impl WatcherShared {
+    fn begin(self: &Arc<Self>, place: RootedPath, tell: Notification) -> Watch {
         let seen = self.look(&place);
         let aim = self.aim(&place, seen);
         let folder = aim.folder.clone();
@@ -135,7 +135,7 @@ impl Shared {
         state.named += 1;
         let number = state.named;
         let is_first = state.interest.join(&aim, number);
-        state.watched.insert(number, Watched { place, aim, tell, seen });
+        state.watched.insert(number, WatchedPath { place, aim, tell, seen });
         let needs_thread = !std::mem::replace(&mut state.told, true);
         drop(state);
         // Whoever watches the list alone does not look around.
@@ -202,7 +202,8 @@ impl Shared {
                 return;
             }
             if state.news.is_empty() && state.over.is_empty() {
-                let looks = state.watched.values().any(|w| matches!(w.tell, Tell::Resource(..)));
+                let looks =
+                    state.watched.values().any(|w| matches!(w.tell, Notification::Resource(..)));
                 // The list alone is not worth waking for.
                 let time = if looks {
                     rounds.due().saturating_duration_since(Instant::now())
@@ -253,8 +254,8 @@ impl Shared {
                 turned.push(number);
             }
             match &watched.tell {
-                Tell::List(changes) => changes.resources(),
-                Tell::Resource(uri, changes) => {
+                Notification::List(changes) => changes.resources(),
+                Notification::Resource(uri, changes) => {
                     if told.insert(uri.clone()) {
                         changes.resource(uri);
                     }
@@ -308,7 +309,7 @@ impl Shared {
             let state = lock(&self.state);
             numbers.iter().filter_map(|n| Some((*n, state.watched.get(n)?.place.clone()))).collect()
         };
-        let aim = |place: &Place| self.aim(place, self.look(place));
+        let aim = |place: &RootedPath| self.aim(place, self.look(place));
         let aims: Vec<_> = places.into_iter().map(|(n, place)| (n, aim(&place))).collect();
         let mut folders = HashSet::new();
         let mut system = lock(&self.system);
@@ -332,22 +333,22 @@ impl Shared {
 
     /// A folder is watched itself, anything else in the folder that it stands in. By the name that has no links in it: the
     /// system knows a folder by one name only.
-    fn aim(&self, place: &Place, seen: Seen) -> Aim {
+    fn aim(&self, place: &RootedPath, seen: FileSnapshot) -> WatchTarget {
         let (folder, name) = match (place.parent(), place.name()) {
             (Some(parent), Some(name)) if !is_folder(seen) => (parent, Some(name.to_vec())),
             _ => (place.clone(), None),
         };
-        let real = self.root.walk(&folder, Last::Followed).map(|spot| spot.real_place());
-        Aim { folder: self.path(&real.unwrap_or(folder)), name }
+        let real = self.root.walk(&folder, LastLink::Followed).map(|spot| spot.real_place());
+        WatchTarget { folder: self.path(&real.unwrap_or(folder)), name }
     }
 
-    fn look(&self, place: &Place) -> Seen {
+    fn look(&self, place: &RootedPath) -> FileSnapshot {
         self.root.entry(place).ok().map(|entry| (entry.kind, entry.size, entry.modified))
     }
 
     /// Where a place is, for the system. If a folder on the way is swapped for a link at this very moment, the worst that
     /// can be heard is that something changed.
-    fn path(&self, place: &Place) -> PathBuf {
+    fn path(&self, place: &RootedPath) -> PathBuf {
         let mut path = self.root.path().to_owned();
         path.extend(place.names().map(os_name));
         path
@@ -384,14 +385,14 @@ impl Shared {
     }
 }
 
-impl State {
+impl WatcherState {
     fn note(&mut self, path: &Path, kind: &EventKind) {
         let arranges = matches!(
             kind,
             EventKind::Create(_) | EventKind::Remove(_) | EventKind::Modify(ModifyKind::Name(_))
         );
         let hears = |number: &u64| match self.watched.get(number) {
-            Some(Watched { tell: Tell::List(_), .. }) => arranges,
+            Some(WatchedPath { tell: Notification::List(_), .. }) => arranges,
             watched => watched.is_some(),
         };
         self.news.extend(self.interest.concerned(path).filter(hears));
@@ -407,7 +408,7 @@ impl State {
 
 impl System {
     /// Begins to watch a folder; if the system cannot, looking has to do.
-    fn watch(&mut self, shared: &Arc<Shared>, folder: &Path) {
+    fn watch(&mut self, shared: &Arc<WatcherShared>, folder: &Path) {
         if matches!(self, Self::NotYet) {
             let listener = Arc::downgrade(shared);
             let watcher = notify::recommended_watcher(move |event| {

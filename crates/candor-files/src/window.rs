@@ -10,8 +10,8 @@ use std::time::{Duration, Instant};
 
 use cap_std::fs::Dir;
 
-use crate::place::Place;
-use crate::sys::{self, Seen};
+use crate::place::RootedPath;
+use crate::sys::{self, NameKind};
 
 /// How many names one reading of a folder keeps.
 pub const WINDOW: usize = 16_384;
@@ -23,7 +23,7 @@ const MOST_AGE: Duration = Duration::from_secs(30);
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) bytes: Box<[u8]>,
-    pub(crate) seen: Seen,
+    pub(crate) seen: NameKind,
 }
 
 impl Ord for Name {
@@ -95,24 +95,24 @@ impl Window {
 /// windows of that folder, and a window that was being read meanwhile is not kept.
 #[derive(Default)]
 pub(crate) struct Windows {
-    kept: Mutex<Kept>,
+    kept: Mutex<CachedWindow>,
 }
 
-struct Kept {
-    windows: Vec<Remembered>,
+struct CachedWindow {
+    windows: Vec<WindowCache>,
     /// How many listings have begun, for places that fall together by their hash: a shared count costs another
     /// reading, and the memory stays the same.
     begun: [u64; 64],
 }
 
-impl Default for Kept {
+impl Default for CachedWindow {
     fn default() -> Self {
         Self { windows: Vec::new(), begun: [0; 64] }
     }
 }
 
-struct Remembered {
-    place: Place,
+struct WindowCache {
+    place: RootedPath,
     window: Arc<Window>,
     read: Instant,
 }
@@ -123,7 +123,7 @@ pub(crate) struct Ticket(u64);
 
 impl Windows {
     /// A listing begins: what was read before is not for it.
-    pub(crate) fn begin(&self, place: &Place) -> Ticket {
+    pub(crate) fn begin(&self, place: &RootedPath) -> Ticket {
         let mut kept = self.kept();
         kept.windows.retain(|r| r.place != *place);
         kept.begun[bucket(place)] += 1;
@@ -131,12 +131,12 @@ impl Windows {
     }
 
     /// A listing goes on with a reading.
-    pub(crate) fn go_on(&self, place: &Place) -> Ticket {
+    pub(crate) fn go_on(&self, place: &RootedPath) -> Ticket {
         Ticket(self.kept().begun[bucket(place)])
     }
 
     /// A window that knows what comes after this name, and the position of that in it.
-    pub(crate) fn find(&self, place: &Place, after: &[u8]) -> Option<(Arc<Window>, usize)> {
+    pub(crate) fn find(&self, place: &RootedPath, after: &[u8]) -> Option<(Arc<Window>, usize)> {
         let mut kept = self.kept();
         kept.windows.retain(|r| r.read.elapsed() < MOST_AGE);
         kept.windows
@@ -147,7 +147,7 @@ impl Windows {
     }
 
     /// Remembers a window whose reading began with this ticket.
-    pub(crate) fn keep(&self, place: &Place, window: &Arc<Window>, ticket: Ticket) {
+    pub(crate) fn keep(&self, place: &RootedPath, window: &Arc<Window>, ticket: Ticket) {
         let mut kept = self.kept();
         if kept.begun[bucket(place)] != ticket.0 {
             return;
@@ -157,14 +157,14 @@ impl Windows {
         if kept.windows.len() == MOST_WINDOWS {
             kept.windows.remove(0);
         }
-        kept.windows.push(Remembered {
+        kept.windows.push(WindowCache {
             place: place.clone(),
             window: window.clone(),
             read: Instant::now(),
         });
     }
 
-    fn kept(&self) -> std::sync::MutexGuard<'_, Kept> {
+    fn kept(&self) -> std::sync::MutexGuard<'_, CachedWindow> {
         // Whatever a panic left here is still a set of windows.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -177,7 +177,7 @@ impl Windows {
     }
 }
 
-fn bucket(place: &Place) -> usize {
+fn bucket(place: &RootedPath) -> usize {
     let mut hasher = DefaultHasher::new();
     place.hash(&mut hasher);
     usize::try_from(hasher.finish() % 64).expect("less than 64")
@@ -223,7 +223,7 @@ mod tests {
     #[test]
     fn a_window_that_is_older_than_a_listing_is_not_for_it() {
         let windows = Windows::default();
-        let place = Place::parse("folder").unwrap();
+        let place = RootedPath::parse("folder").unwrap();
         let window = Arc::new(Window { after: None, names: Vec::new(), more: false });
         let slow = windows.begin(&place);
         // Somebody else begins while the folder is being read.

@@ -6,15 +6,15 @@ use std::io::{self, Read, Write};
 use crate::draft::Draft;
 use crate::entry::Kind;
 use crate::error::{FileError, at};
-use crate::place::Place;
+use crate::place::RootedPath;
 use crate::read::{must_be_file, open_spot};
 use crate::root::Root;
-use crate::sys::{self, Look};
-use crate::walk::{Last, Spot};
+use crate::sys::{self, NameStatus};
+use crate::walk::{LastLink, Spot};
 
 /// What was there before.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Outcome {
+pub enum WriteResult {
     /// Nothing: it is new.
     Created,
     /// Something of this name.
@@ -33,13 +33,13 @@ pub enum Overwrite {
 impl Root {
     /// Gives a file new content, or makes it. A link is followed, inside the root only, and what it leads to is
     /// replaced. The old file's permissions are kept; its other names (hard links) keep the old content.
-    pub fn replace(&self, place: &Place, bytes: &[u8]) -> Result<Outcome, FileError> {
-        let spot = self.spot_to_write(place, Last::Followed)?;
+    pub fn replace(&self, place: &RootedPath, bytes: &[u8]) -> Result<WriteResult, FileError> {
+        let spot = self.spot_to_write(place, LastLink::Followed)?;
         self.publish(&spot, place, |draft| draft.write(bytes).map_err(at(place)))
     }
 
     /// Makes a file that was not there.
-    pub fn create(&self, place: &Place, bytes: &[u8]) -> Result<(), FileError> {
+    pub fn create(&self, place: &RootedPath, bytes: &[u8]) -> Result<(), FileError> {
         let spot = self.new_spot(place)?;
         let (folder, name) = spot.named()?;
         let mut draft = Draft::begin(folder, false).map_err(at(place))?;
@@ -48,14 +48,14 @@ impl Root {
 
     /// Writes at the end of a file, in one piece; makes it if it is not there. A link is followed, inside the root
     /// only.
-    pub fn append(&self, place: &Place, bytes: &[u8]) -> Result<Outcome, FileError> {
-        let spot = self.spot_to_write(place, Last::Followed)?;
+    pub fn append(&self, place: &RootedPath, bytes: &[u8]) -> Result<WriteResult, FileError> {
+        let spot = self.spot_to_write(place, LastLink::Followed)?;
         let (folder, name) = spot.named()?;
         if spot.look.is_none() {
             match sys::create(folder, name, false) {
                 Ok(mut file) => {
                     file.write_all(bytes).map_err(at(place))?;
-                    return Ok(Outcome::Created);
+                    return Ok(WriteResult::Created);
                 }
                 // Somebody else was faster: then it is there to be appended to.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
@@ -71,18 +71,18 @@ impl Root {
         let mut file = sys::open_to_append(folder, name).map_err(at(place))?;
         must_be_file(place, &sys::look_at_file(&file).map_err(at(place))?)?;
         file.write_all(bytes).map_err(at(place))?;
-        Ok(Outcome::Existed)
+        Ok(WriteResult::Existed)
     }
 
     /// Copies a file of no more than `limit` bytes, with its permissions. Links are followed on both sides, inside
     /// the root only, except that with [`Overwrite::No`] a link at the new name is something that exists.
     pub fn copy(
         &self,
-        from: &Place,
-        to: &Place,
+        from: &RootedPath,
+        to: &RootedPath,
         overwrite: Overwrite,
         limit: u64,
-    ) -> Result<Outcome, FileError> {
+    ) -> Result<WriteResult, FileError> {
         let (file, look) = self.open_to_copy(from, limit)?;
         let too_large = |size| FileError::TooLarge { place: from.clone(), size, limit };
         let fill = |draft: &mut Draft<'_>| {
@@ -94,7 +94,7 @@ impl Root {
             }
         };
         if overwrite == Overwrite::Yes {
-            let spot = self.spot_to_write(to, Last::Followed)?;
+            let spot = self.spot_to_write(to, LastLink::Followed)?;
             return self.publish(&spot, to, fill);
         }
         let spot = self.new_spot(to)?;
@@ -102,12 +102,16 @@ impl Root {
         let mut draft = Draft::begin(folder, true).map_err(at(to))?;
         fill(&mut draft)?;
         draft.publish_new(name).map_err(at(to))?;
-        Ok(Outcome::Created)
+        Ok(WriteResult::Created)
     }
 
     /// What is to be copied, if it is a file of no more than `limit` bytes.
-    pub(crate) fn open_to_copy(&self, from: &Place, limit: u64) -> Result<(File, Look), FileError> {
-        let (file, look) = match open_spot(&self.walk(from, Last::Followed)?, from) {
+    pub(crate) fn open_to_copy(
+        &self,
+        from: &RootedPath,
+        limit: u64,
+    ) -> Result<(File, NameStatus), FileError> {
+        let (file, look) = match open_spot(&self.walk(from, LastLink::Followed)?, from) {
             // The root and its like: folders that have no name here.
             Err(FileError::IsRoot) => Err(FileError::NotAFile(from.clone(), Kind::Folder)),
             opened => opened,
@@ -119,8 +123,8 @@ impl Root {
     }
 
     /// The way to a name that nothing has, not even a link.
-    pub(crate) fn new_spot(&self, place: &Place) -> Result<Spot, FileError> {
-        let spot = self.spot_to_write(place, Last::AsItIs)?;
+    pub(crate) fn new_spot(&self, place: &RootedPath) -> Result<Spot, FileError> {
+        let spot = self.spot_to_write(place, LastLink::AsItIs)?;
         if spot.look.is_some() {
             return Err(FileError::Exists(place.clone()));
         }
@@ -131,9 +135,9 @@ impl Root {
     fn publish(
         &self,
         spot: &Spot,
-        place: &Place,
+        place: &RootedPath,
         fill: impl FnOnce(&mut Draft<'_>) -> Result<(), FileError>,
-    ) -> Result<Outcome, FileError> {
+    ) -> Result<WriteResult, FileError> {
         let (folder, name) = spot.named()?;
         spot.must_be_replaceable(place)?;
         let mut draft = Draft::begin(folder, spot.look.is_some()).map_err(at(place))?;
@@ -142,11 +146,15 @@ impl Root {
         }
         fill(&mut draft)?;
         draft.publish_over(name).map_err(at(place))?;
-        Ok(if spot.look.is_some() { Outcome::Existed } else { Outcome::Created })
+        Ok(if spot.look.is_some() { WriteResult::Existed } else { WriteResult::Created })
     }
 
     /// The way to something that will be written. What is missing is a folder on the way.
-    pub(crate) fn spot_to_write(&self, place: &Place, last: Last) -> Result<Spot, FileError> {
+    pub(crate) fn spot_to_write(
+        &self,
+        place: &RootedPath,
+        last: LastLink,
+    ) -> Result<Spot, FileError> {
         if place.is_root() {
             return Err(FileError::IsRoot);
         }
@@ -161,7 +169,7 @@ impl Root {
 
 impl Spot {
     /// Renaming over a file asks for no permission to write to it. Whoever protected it meant its content, so we do.
-    pub(crate) fn must_be_replaceable(&self, place: &Place) -> Result<(), FileError> {
+    pub(crate) fn must_be_replaceable(&self, place: &RootedPath) -> Result<(), FileError> {
         let Some(old) = &self.look else { return Ok(()) };
         must_be_file(place, old)?;
         if old.is_write_protected() {

@@ -3,7 +3,7 @@
 
 mod common;
 
-use candor_files::{Bounds, FileError, Kind, Outcome, Overwrite, Place, Query, Root};
+use candor_files::{Bounds, FileError, Kind, Overwrite, Query, Root, RootedPath, WriteResult};
 use common::{SECRET, Scratch, place};
 
 /// Links that lead out, in all the ways that links can.
@@ -42,7 +42,7 @@ const FOLDERS: &[&str] = &[
     "proc",
 ];
 
-fn ways_out() -> Vec<Place> {
+fn ways_out() -> Vec<RootedPath> {
     let beneath = FOLDERS.iter().flat_map(|f| {
         ["", "/secret", "/folder", "/folder/secret", "/outside/secret", "/new", "/inside/plain"]
             .map(|rest| place(&format!("{f}{rest}")))
@@ -54,7 +54,7 @@ fn refused<T: std::fmt::Debug>(
     scratch: &Scratch,
     result: Result<T, FileError>,
     what: &str,
-    at: &Place,
+    at: &RootedPath,
 ) {
     let error = result.expect_err(&format!("{what} of {at} must fail"));
     let expected =
@@ -102,7 +102,7 @@ fn no_operation_follows_a_link_out() {
         }
     }
     let query = Query { text: Some("secret".to_owned()), ..Query::default() };
-    let found = root.search(&Place::root(), &query, &Bounds::default(), &|| false).unwrap();
+    let found = root.search(&RootedPath::root(), &query, &Bounds::default(), &|| false).unwrap();
     assert!(found.complete && found.matches.is_empty());
     assert_eq!(scratch.text("plain"), "plain");
     assert_eq!(scratch.outside_now(), before);
@@ -115,13 +115,16 @@ fn links_themselves_may_be_moved_and_deleted() {
     let root = scratch.root();
     for link in ENDS.iter().chain(FOLDERS) {
         let moved = place("moved");
-        assert_eq!(root.rename(&place(link), &moved, Overwrite::No), Ok(Outcome::Created));
+        assert_eq!(root.rename(&place(link), &moved, Overwrite::No), Ok(WriteResult::Created));
         assert_eq!(root.entry(&moved).unwrap().kind, Kind::DanglingLink);
         root.delete(&moved).unwrap();
     }
     // A link in the way gives way itself.
     scratch.link("link", "../outside/secret");
-    assert_eq!(root.rename(&place("plain"), &place("link"), Overwrite::Yes), Ok(Outcome::Existed));
+    assert_eq!(
+        root.rename(&place("plain"), &place("link"), Overwrite::Yes),
+        Ok(WriteResult::Existed)
+    );
     assert_eq!(scratch.text("link"), "plain");
     assert_eq!(scratch.names(""), ["folder", "link"]);
     assert_eq!(scratch.outside_now(), before);
@@ -147,7 +150,7 @@ fn no_path_says_the_way_out() {
     for text in
         ["..", "../outside/secret", "a/../../outside", "/etc/passwd", "a/..", "a\0/../b", "./../x"]
     {
-        assert!(Place::parse(text).is_err(), "{text:?}");
+        assert!(RootedPath::parse(text).is_err(), "{text:?}");
     }
     for text in [
         "..%2foutside",
@@ -158,11 +161,11 @@ fn no_path_says_the_way_out() {
         "a%00b",
         "a%5c../%2e.",
     ] {
-        assert!(Place::from_uri_path(text).is_err(), "{text:?}");
+        assert!(RootedPath::from_uri_path(text).is_err(), "{text:?}");
     }
     // Encoded twice is a name, and nothing has it.
     let scratch = Scratch::new();
-    let twice = Place::from_uri_path("%252e%252e/outside/secret").unwrap();
+    let twice = RootedPath::from_uri_path("%252e%252e/outside/secret").unwrap();
     assert_eq!(scratch.root().read(&twice, 1000).unwrap_err().code(), "not_found");
 }
 
@@ -174,21 +177,21 @@ fn the_root_stays() {
     scratch.link("folder/top", "..");
     let root = scratch.root();
     let is_root = |result: Result<(), FileError>| assert_eq!(result, Err(FileError::IsRoot));
-    is_root(root.delete(&Place::root()));
-    is_root(root.replace(&Place::root(), b"").map(drop));
-    is_root(root.create(&Place::root(), b""));
-    is_root(root.append(&Place::root(), b"").map(drop));
-    is_root(root.rename(&Place::root(), &place("x"), Overwrite::Yes).map(drop));
-    is_root(root.rename(&place("file"), &Place::root(), Overwrite::Yes).map(drop));
-    is_root(root.copy(&place("file"), &Place::root(), Overwrite::Yes, 100).map(drop));
+    is_root(root.delete(&RootedPath::root()));
+    is_root(root.replace(&RootedPath::root(), b"").map(drop));
+    is_root(root.create(&RootedPath::root(), b""));
+    is_root(root.append(&RootedPath::root(), b"").map(drop));
+    is_root(root.rename(&RootedPath::root(), &place("x"), Overwrite::Yes).map(drop));
+    is_root(root.rename(&place("file"), &RootedPath::root(), Overwrite::Yes).map(drop));
+    is_root(root.copy(&place("file"), &RootedPath::root(), Overwrite::Yes, 100).map(drop));
     is_root(root.replace(&place("folder/top"), b"").map(drop));
     assert_eq!(
-        root.copy(&Place::root(), &place("x"), Overwrite::No, 100).unwrap_err().code(),
+        root.copy(&RootedPath::root(), &place("x"), Overwrite::No, 100).unwrap_err().code(),
         "not_a_file"
     );
-    assert_eq!(root.read(&Place::root(), 10).unwrap_err().code(), "not_a_file");
-    assert_eq!(root.make_folder(&Place::root()), Ok(Outcome::Existed));
-    assert_eq!(root.entry(&Place::root()).unwrap().kind, Kind::Folder);
+    assert_eq!(root.read(&RootedPath::root(), 10).unwrap_err().code(), "not_a_file");
+    assert_eq!(root.make_folder(&RootedPath::root()), Ok(WriteResult::Existed));
+    assert_eq!(root.entry(&RootedPath::root()).unwrap().kind, Kind::Folder);
     assert_eq!(scratch.names(""), ["file", "folder"]);
 }
 

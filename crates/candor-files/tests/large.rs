@@ -6,7 +6,7 @@ mod common;
 use std::collections::HashMap;
 use std::fs;
 
-use candor_files::{Place, Root, WINDOW};
+use candor_files::{Root, RootedPath, WINDOW};
 use common::{Scratch, list};
 
 const MANY: usize = 100_000;
@@ -30,10 +30,10 @@ fn many_names_are_listed_once_whatever_happens_meanwhile() {
     let root = scratch.root();
 
     let mut after: Option<Vec<u8>> = None;
-    let mut last: Option<Place> = None;
+    let mut last: Option<RootedPath> = None;
     let mut count = 0;
     loop {
-        let page = root.page(&Place::root(), after.as_deref(), 1000).unwrap();
+        let page = root.page(&RootedPath::root(), after.as_deref(), 1000).unwrap();
         for entry in page.entries {
             assert!(last.as_ref() < Some(&entry.place), "in order, so once");
             last = Some(entry.place);
@@ -52,7 +52,7 @@ fn many_names_are_listed_once_whatever_happens_meanwhile() {
     let mut after: Option<Vec<u8>> = None;
     let mut round = 0;
     loop {
-        let page = root.page(&Place::root(), after.as_deref(), 3000).unwrap();
+        let page = root.page(&RootedPath::root(), after.as_deref(), 3000).unwrap();
         for entry in &page.entries {
             *seen.entry(entry.place.name().unwrap().to_vec()).or_default() += 1;
         }
@@ -61,7 +61,7 @@ fn many_names_are_listed_once_whatever_happens_meanwhile() {
             fs::File::create(scratch.inside(format!("{}-new", i * 7919))).unwrap();
         }
         if round % 5 == 0 {
-            root.page(&Place::root(), None, 10).unwrap();
+            root.page(&RootedPath::root(), None, 10).unwrap();
         }
         assert!(root.names_held().0 <= 8 * WINDOW);
         round += 1;
@@ -86,24 +86,24 @@ fn a_listing_knows_what_existed_when_it_began() {
     }
     let root = scratch.root();
     // Somebody reads a page, and the rest is remembered.
-    let page = root.page(&Place::root(), None, 10).unwrap();
+    let page = root.page(&RootedPath::root(), None, 10).unwrap();
     assert_eq!(root.names_held(), (50, 1));
     // A file comes, and then somebody else begins.
     scratch.file("15-new", "");
-    assert_eq!(list(&root, &Place::root(), 10).len(), 51);
+    assert_eq!(list(&root, &RootedPath::root(), 10).len(), 51);
     // The first one goes on, and may or may not see it; what was there is there.
     let rest = list_after(&root, page.next);
     assert!(rest == 40 || rest == 41);
     // A page that holds everything leaves nothing to remember.
     let other = scratch.root();
-    other.page(&Place::root(), None, 100).unwrap();
+    other.page(&RootedPath::root(), None, 100).unwrap();
     assert_eq!(other.names_held(), (0, 0));
 }
 
 fn list_after(root: &Root, mut after: Option<Vec<u8>>) -> usize {
     let mut count = 0;
     while after.is_some() {
-        let page = root.page(&Place::root(), after.as_deref(), 10).unwrap();
+        let page = root.page(&RootedPath::root(), after.as_deref(), 10).unwrap();
         count += page.entries.len();
         after = page.next;
     }
@@ -136,12 +136,16 @@ fn a_cursor_may_be_any_name() {
     }
     let root = scratch.root();
     let names = |after: &[u8]| {
-        let page = root.page(&Place::root(), Some(after), 10).unwrap();
+        let page = root.page(&RootedPath::root(), Some(after), 10).unwrap();
         page.entries.iter().map(|e| e.place.to_string()).collect::<Vec<_>>().concat()
     };
     assert_eq!(names(b""), "abc");
     assert_eq!(names(b"a"), "bc");
     assert_eq!(names(b"aa/../\0"), "bc");
     assert_eq!(names(b"\xff"), "");
-    assert_eq!(root.page(&Place::root(), None, 0).unwrap().entries.len(), 1, "a page moves on");
+    assert_eq!(
+        root.page(&RootedPath::root(), None, 0).unwrap().entries.len(),
+        1,
+        "a page moves on"
+    );
 }

@@ -8,7 +8,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::process::Command;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use candor_files::{FileError, Kind, Outcome, Overwrite, Place};
+use candor_files::{FileError, Kind, Overwrite, RootedPath, WriteResult};
 use common::{Scratch, is_superuser, place};
 
 fn mode(scratch: &Scratch, path: &str) -> u32 {
@@ -63,16 +63,16 @@ fn reading_never_waits_and_never_takes_too_much() {
 fn replacing_keeps_what_the_file_was() {
     let scratch = Scratch::new();
     let root = scratch.root();
-    assert_eq!(root.replace(&place("file"), b"one"), Ok(Outcome::Created));
+    assert_eq!(root.replace(&place("file"), b"one"), Ok(WriteResult::Created));
     set_mode(&scratch, "file", 0o4751);
-    assert_eq!(root.replace(&place("file"), b"two"), Ok(Outcome::Existed));
+    assert_eq!(root.replace(&place("file"), b"two"), Ok(WriteResult::Existed));
     assert_eq!((scratch.text("file"), mode(&scratch, "file")), ("two".to_owned(), 0o751));
     // By a link, what it leads to; the link stays a link.
     scratch.folder("folder");
     scratch.link("folder/link", "../file");
     scratch.link("to-new", "folder/new");
-    assert_eq!(root.replace(&place("folder/link"), b"three"), Ok(Outcome::Existed));
-    assert_eq!(root.replace(&place("to-new"), b"new"), Ok(Outcome::Created));
+    assert_eq!(root.replace(&place("folder/link"), b"three"), Ok(WriteResult::Existed));
+    assert_eq!(root.replace(&place("to-new"), b"new"), Ok(WriteResult::Created));
     assert_eq!((scratch.text("file"), scratch.text("folder/new")), ("three".into(), "new".into()));
     assert!(fs::symlink_metadata(scratch.inside("folder/link")).unwrap().is_symlink());
     // What is protected stays.
@@ -102,8 +102,8 @@ fn creating_and_appending() {
     root.create(&place("file"), b"one").unwrap();
     assert_eq!(code(root.create(&place("file"), b"two")), "exists");
     assert_eq!(code(root.create(&place("dangling"), b"two")), "exists");
-    assert_eq!(root.append(&place("file"), b", two"), Ok(Outcome::Existed));
-    assert_eq!(root.append(&place("log"), b"first"), Ok(Outcome::Created));
+    assert_eq!(root.append(&place("file"), b", two"), Ok(WriteResult::Existed));
+    assert_eq!(root.append(&place("log"), b"first"), Ok(WriteResult::Created));
     assert_eq!((scratch.text("file"), scratch.text("log")), ("one, two".into(), "first".into()));
     assert_eq!(scratch.names(""), ["dangling", "file", "log"]);
     // Many at once: one makes it, and nothing is lost.
@@ -145,10 +145,10 @@ fn making_folders() {
     scratch.folder("real");
     scratch.link("link", "real");
     let root = scratch.root();
-    assert_eq!(root.make_folder(&place("a/b/c")), Ok(Outcome::Created));
-    assert_eq!(root.make_folder(&place("a/b/c")), Ok(Outcome::Existed));
-    assert_eq!(root.make_folder(&place("a/b")), Ok(Outcome::Existed));
-    assert_eq!(root.make_folder(&place("link/x/y")), Ok(Outcome::Created));
+    assert_eq!(root.make_folder(&place("a/b/c")), Ok(WriteResult::Created));
+    assert_eq!(root.make_folder(&place("a/b/c")), Ok(WriteResult::Existed));
+    assert_eq!(root.make_folder(&place("a/b")), Ok(WriteResult::Existed));
+    assert_eq!(root.make_folder(&place("link/x/y")), Ok(WriteResult::Created));
     assert!(scratch.inside("real/x/y").is_dir());
     assert_eq!(code(root.make_folder(&place("file"))), "not_a_folder");
     assert_eq!(code(root.make_folder(&place("file/x"))), "not_a_folder");
@@ -173,8 +173,8 @@ fn moving() {
     assert_eq!(code(moved("a", "way/x", Overwrite::Yes)), "into_itself", "by a link either");
     assert_eq!(code(moved("none", "x", Overwrite::No)), "not_found");
     assert_eq!(code(moved("b", "none/x", Overwrite::No)), "no_folder");
-    assert_eq!(moved("b", "way/file", Overwrite::Yes), Ok(Outcome::Existed));
-    assert_eq!(moved("a", "c/a", Overwrite::No), Ok(Outcome::Created));
+    assert_eq!(moved("b", "way/file", Overwrite::Yes), Ok(WriteResult::Existed));
+    assert_eq!(moved("a", "c/a", Overwrite::No), Ok(WriteResult::Created));
     assert_eq!(scratch.text("c/a/file"), "b");
     assert_eq!(scratch.names(""), ["c", "way"]);
     assert_eq!(root.entry(&place("way")).unwrap().kind, Kind::DanglingLink);
@@ -202,18 +202,18 @@ fn copying() {
     let root = scratch.root();
     let copied =
         |from: &str, to: &str, overwrite| root.copy(&place(from), &place(to), overwrite, 10);
-    assert_eq!(copied("file", "folder/copy", Overwrite::No), Ok(Outcome::Created));
+    assert_eq!(copied("file", "folder/copy", Overwrite::No), Ok(WriteResult::Created));
     assert_eq!(
         (scratch.text("folder/copy"), mode(&scratch, "folder/copy")),
         ("0123456789".into(), 0o640)
     );
     assert_eq!(code(copied("file", "folder/copy", Overwrite::No)), "exists");
     assert_eq!(code(copied("file", "link", Overwrite::No)), "exists");
-    assert_eq!(copied("file", "link", Overwrite::Yes), Ok(Outcome::Existed));
+    assert_eq!(copied("file", "link", Overwrite::Yes), Ok(WriteResult::Existed));
     assert_eq!(scratch.text("other"), "0123456789");
     assert_eq!(code(copied("folder", "x", Overwrite::No)), "not_a_file");
     assert_eq!(code(copied("file", "folder", Overwrite::Yes)), "not_a_file");
-    assert_eq!(copied("file", "file", Overwrite::Yes), Ok(Outcome::Existed));
+    assert_eq!(copied("file", "file", Overwrite::Yes), Ok(WriteResult::Existed));
     assert_eq!(code(root.copy(&place("file"), &place("x"), Overwrite::No, 9)), "too_large");
     assert_eq!(scratch.names(""), ["file", "folder", "link", "other"]);
     assert_eq!(scratch.names("folder"), ["copy"]);
@@ -290,7 +290,7 @@ fn every_error_names_its_place_and_hides_ours() {
     let scratch = Scratch::new();
     scratch.file("folder/file", "x");
     let root = scratch.root();
-    let long = Place::root().join("x".repeat(300)).unwrap();
+    let long = RootedPath::root().join("x".repeat(300)).unwrap();
     for error in [
         root.read(&place("none"), 1).unwrap_err(),
         root.read(&place("folder"), 1).unwrap_err(),
@@ -370,20 +370,20 @@ fn to_foresee_is_to_make_the_same_checks() {
         let replaced = scratch();
         let foreseen = root.would_write(&at).map(|there| there.is_some()).map_err(told);
         let done = replaced.root().replace(&at, b"new");
-        let done = done.map(|outcome| outcome == Outcome::Existed).map_err(told);
+        let done = done.map(|outcome| outcome == WriteResult::Existed).map_err(told);
         assert_eq!(foreseen, done, "replace {name}");
         count(foreseen.is_ok());
         let appended = scratch();
         let done = appended.root().append(&at, b"new");
-        let done = done.map(|outcome| outcome == Outcome::Existed).map_err(told);
+        let done = done.map(|outcome| outcome == WriteResult::Existed).map_err(told);
         assert_eq!(foreseen, done, "append {name}");
 
         for to in names {
             for overwrite in [Overwrite::No, Overwrite::Yes] {
                 let (from, to) = (place(name), place(to));
                 let outcome = |lost: Option<candor_files::Entry>| match lost {
-                    Some(_) => Outcome::Existed,
-                    None => Outcome::Created,
+                    Some(_) => WriteResult::Existed,
+                    None => WriteResult::Created,
                 };
                 let words = format!("{name} to {to}, {overwrite:?}");
                 let foreseen = here.root().would_rename(&from, &to, overwrite);

@@ -6,7 +6,7 @@ mod common;
 use std::cell::Cell;
 use std::time::Instant;
 
-use candor_files::{Bounds, Found, Glob, Place, Query, Root, Stop};
+use candor_files::{Bounds, Glob, Query, Root, RootedPath, SearchResult, Stop};
 use common::{Scratch, place};
 
 fn tree() -> Scratch {
@@ -30,11 +30,11 @@ fn with_text(text: &str) -> Query {
     Query { text: Some(text.to_owned()), ..Query::default() }
 }
 
-fn search(root: &Root, at: &Place, query: &Query, bounds: &Bounds) -> Found {
+fn search(root: &Root, at: &RootedPath, query: &Query, bounds: &Bounds) -> SearchResult {
     root.search(at, query, bounds, &|| false).unwrap()
 }
 
-fn lines(found: &Found) -> Vec<String> {
+fn lines(found: &SearchResult) -> Vec<String> {
     let line = |l: Option<u64>| l.map_or_else(String::new, |l| format!(":{l}"));
     found.matches.iter().map(|m| format!("{}{}", m.entry.place, line(m.line))).collect()
 }
@@ -44,14 +44,20 @@ fn names_are_found_in_order() {
     let scratch = tree();
     let root = scratch.root();
     let all = Bounds::default();
-    let found = search(&root, &Place::root(), &named("*.rs"), &all);
+    let found = search(&root, &RootedPath::root(), &named("*.rs"), &all);
     assert_eq!(lines(&found), ["a.rs", "link.rs", "src/b.rs"]);
     assert!(found.complete && found.stopped.is_none());
     assert_eq!(lines(&search(&root, &place("src"), &named("deep/*"), &all)).len(), 3);
-    assert_eq!(lines(&search(&root, &Place::root(), &named("**/c.txt"), &all)), ["src/deep/c.txt"]);
+    assert_eq!(
+        lines(&search(&root, &RootedPath::root(), &named("**/c.txt"), &all)),
+        ["src/deep/c.txt"]
+    );
     assert_eq!(lines(&search(&root, &place("src/b.rs"), &named("*.rs"), &all)), ["src/b.rs"]);
     let hidden = root.clone().with_hidden(true);
-    assert_eq!(lines(&search(&hidden, &Place::root(), &named("d.rs"), &all)), [".hidden/d.rs"]);
+    assert_eq!(
+        lines(&search(&hidden, &RootedPath::root(), &named("d.rs"), &all)),
+        [".hidden/d.rs"]
+    );
     assert_eq!(
         root.search(&place("none"), &named("*"), &all, &|| false).unwrap_err().code(),
         "not_found"
@@ -63,7 +69,7 @@ fn lines_are_found_in_texts_only() {
     let scratch = tree();
     let root = scratch.root();
     let bounds = Bounds { file_bytes: 5000, ..Bounds::default() };
-    let found = search(&root, &Place::root(), &with_text("needle"), &bounds);
+    let found = search(&root, &RootedPath::root(), &with_text("needle"), &bounds);
     assert_eq!(lines(&found), ["a.rs:2", "src/b.rs:3", "src/deep/c.txt:1"]);
     assert_eq!(found.matches[0].excerpt.as_deref(), Some("let needle = 1;"));
     assert_eq!((found.complete, found.skipped), (true, 2), "no text, and too large");
@@ -74,7 +80,7 @@ fn lines_are_found_in_texts_only() {
     );
     let query = Query { text: Some("needle".to_owned()), ..named("src/**") };
     assert_eq!(
-        lines(&search(&root, &Place::root(), &query, &bounds)),
+        lines(&search(&root, &RootedPath::root(), &query, &bounds)),
         ["src/b.rs:3", "src/deep/c.txt:1"]
     );
     // A link that is itself the place is meant.
@@ -90,7 +96,7 @@ fn every_bound_stops_it_and_says_so() {
     let root = scratch.root();
     let all = Bounds::default();
     let stopped = |query: &Query, bounds: Bounds| {
-        let found = search(&root, &Place::root(), query, &bounds);
+        let found = search(&root, &RootedPath::root(), query, &bounds);
         assert_eq!(found.complete, found.stopped.is_none());
         (found.matches.len(), found.stopped)
     };
@@ -110,7 +116,7 @@ fn every_bound_stops_it_and_says_so() {
         asked.set(asked.get() + 1);
         asked.get() > 3
     };
-    let found = root.search(&Place::root(), &named("*"), &all, &stop).unwrap();
+    let found = root.search(&RootedPath::root(), &named("*"), &all, &stop).unwrap();
     assert_eq!((found.matches.len(), found.stopped), (3, Some(Stop::Asked)));
 }
 
@@ -122,7 +128,7 @@ fn a_wide_folder_is_searched_to_its_end() {
     }
     scratch.file("00010-folder/last", "");
     let bounds = Bounds { results: 10_000, ..Bounds::default() };
-    let found = search(&scratch.root(), &Place::root(), &named("*"), &bounds);
+    let found = search(&scratch.root(), &RootedPath::root(), &named("*"), &bounds);
     assert!(found.complete);
     assert_eq!(found.matches.len(), 5002);
     assert!(found.matches.is_sorted_by(|a, b| a.entry.place < b.entry.place));

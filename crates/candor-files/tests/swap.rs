@@ -7,7 +7,7 @@ use std::fs;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use candor_files::{Bounds, Overwrite, Place, Query, Root};
+use candor_files::{Bounds, Overwrite, Query, Root, RootedPath};
 use common::{SECRET, Scratch, place};
 
 const INSIDE: &str = "what is inside";
@@ -128,7 +128,7 @@ fn round(root: &Root, i: u64, outcomes: &Outcomes) {
     }
     let _ = root.delete(&place("folder/only-outside"));
     let query = Query { text: Some("secret outside".to_owned()), ..Query::default() };
-    for at in [Place::root(), place("folder")] {
+    for at in [RootedPath::root(), place("folder")] {
         if let Ok(found) = root.search(&at, &query, &Bounds::default(), &|| false) {
             assert!(found.matches.is_empty());
         }

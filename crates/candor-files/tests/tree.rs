@@ -10,7 +10,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
-use candor_files::{Entry, FileId, Kind, Place, Root};
+use candor_files::{Entry, FileId, Kind, Root, RootedPath};
 use cap_std::ambient_authority;
 use cap_std::fs::Dir;
 use common::{Scratch, is_superuser, list, odd_names, path_of, place};
@@ -75,7 +75,7 @@ fn build(scratch: &Scratch, things: &[(usize, usize, Thing)]) {
     }
 }
 
-fn expected(root: &Path, dir: &Dir, at: &Place) -> Entry {
+fn expected(root: &Path, dir: &Dir, at: &RootedPath) -> Entry {
     let path = path_of(at);
     let metadata = fs::symlink_metadata(root.join(&path)).unwrap();
     let kind = |t: fs::FileType| match t {
@@ -119,7 +119,7 @@ fn id_of(metadata: &fs::Metadata) -> Option<FileId> {
 fn compare(scratch: &Scratch, root: &Root, limit: usize) -> usize {
     let path = scratch.inside("");
     let dir = Dir::open_ambient_dir(&path, ambient_authority()).unwrap();
-    let mut folders = vec![Place::root()];
+    let mut folders = vec![RootedPath::root()];
     let mut seen = 0;
     while let Some(folder) = folders.pop() {
         let listed = list(root, &folder, limit);
@@ -129,8 +129,8 @@ fn compare(scratch: &Scratch, root: &Root, limit: usize) -> usize {
             .filter(|name| root.shows_hidden() || name[0] != b'.')
             .collect();
         names.sort();
-        let wanted: Vec<Place> = names.iter().map(|n| folder.join(n).unwrap()).collect();
-        let got: Vec<Place> = listed.iter().map(|e| e.place.clone()).collect();
+        let wanted: Vec<RootedPath> = names.iter().map(|n| folder.join(n).unwrap()).collect();
+        let got: Vec<RootedPath> = listed.iter().map(|e| e.place.clone()).collect();
         assert_eq!(got, wanted);
         for entry in listed {
             seen += 1;
@@ -142,7 +142,10 @@ fn compare(scratch: &Scratch, root: &Root, limit: usize) -> usize {
                 Ok(&entry),
                 "one look sees what a list sees"
             );
-            assert_eq!(Place::from_uri_path(&entry.place.to_uri_path()).as_ref(), Ok(&entry.place));
+            assert_eq!(
+                RootedPath::from_uri_path(&entry.place.to_uri_path()).as_ref(),
+                Ok(&entry.place)
+            );
             assert!(root.shows_hidden() || !entry.place.is_hidden());
             match root.read(&entry.place, 10_000) {
                 Ok(bytes) => {
@@ -212,7 +215,9 @@ fn circles_end() {
     let too_often = place(&"a/up/".repeat(50));
     assert_eq!(root.entry(&too_often).unwrap_err().code(), "leads_nowhere");
     let found = root
-        .search(&Place::root(), &candor_files::Query::default(), &Default::default(), &|| false)
+        .search(&RootedPath::root(), &candor_files::Query::default(), &Default::default(), &|| {
+            false
+        })
         .unwrap();
     assert!(found.complete);
     assert_eq!(found.matches.len(), 9, "every name once");
@@ -236,10 +241,10 @@ fn what_is_hidden_is_not_there_by_any_way() {
         assert!(root.read(&place(link), 10).is_err());
         assert!(root.replace(&place(link), b"new").is_err());
     }
-    assert_eq!(list(&root, &Place::root(), 10).len(), 3);
+    assert_eq!(list(&root, &RootedPath::root(), 10).len(), 3);
     let all = root.with_hidden(true);
     assert_eq!(all.read_text(&place("git/config"), 10).unwrap(), "key");
-    assert_eq!(list(&all, &Place::root(), 10).len(), 5);
+    assert_eq!(list(&all, &RootedPath::root(), 10).len(), 5);
 }
 
 #[test]
@@ -259,7 +264,7 @@ fn what_may_not_be_looked_at_is_still_listed() {
     forbid("seen", 0o400);
     forbid("unreadable", 0o000);
     let root = scratch.root();
-    let top = list(&root, &Place::root(), 2);
+    let top = list(&root, &RootedPath::root(), 2);
     assert_eq!(
         top.iter().map(|e| e.kind).collect::<Vec<_>>(),
         [Kind::Folder, Kind::Folder, Kind::File]

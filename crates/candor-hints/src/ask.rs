@@ -4,7 +4,7 @@ use crate::hints::Hints;
 
 /// Which calls a person is asked about.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub enum Ask {
+pub enum AskLevel {
     /// None: whoever uses the server decides for themselves.
     #[default]
     Never,
@@ -16,7 +16,7 @@ pub enum Ask {
     Always,
 }
 
-impl Ask {
+impl AskLevel {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -42,7 +42,7 @@ impl Ask {
 
 /// What becomes of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Judgement {
+pub enum Verdict {
     /// It may start.
     Allow,
     /// A person is asked first.
@@ -51,7 +51,7 @@ pub enum Judgement {
     Deny,
 }
 
-impl Judgement {
+impl Verdict {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -76,20 +76,20 @@ mod tests {
     #[test]
     fn each_level_covers_what_the_one_before_does() {
         let kinds = [Hints::READS, Hints::ADDS, Hints::CHANGES, Hints::DELETES];
-        let asked = |ask: Ask| kinds.map(|hints| ask.covers(hints));
-        assert_eq!(asked(Ask::Never), [false, false, false, false]);
-        assert_eq!(asked(Ask::Destructive), [false, false, true, true]);
-        assert_eq!(asked(Ask::Writes), [false, true, true, true]);
-        assert_eq!(asked(Ask::Always), [true, true, true, true]);
+        let asked = |ask: AskLevel| kinds.map(|hints| ask.covers(hints));
+        assert_eq!(asked(AskLevel::Never), [false, false, false, false]);
+        assert_eq!(asked(AskLevel::Destructive), [false, false, true, true]);
+        assert_eq!(asked(AskLevel::Writes), [false, true, true, true]);
+        assert_eq!(asked(AskLevel::Always), [true, true, true, true]);
     }
 
     #[test]
     fn a_judgement_is_read_as_it_is_written() {
-        for judgement in [Judgement::Allow, Judgement::Ask, Judgement::Deny] {
-            assert_eq!(Judgement::of_word(judgement.as_str()), Some(judgement));
+        for judgement in [Verdict::Allow, Verdict::Ask, Verdict::Deny] {
+            assert_eq!(Verdict::of_word(judgement.as_str()), Some(judgement));
         }
         for other in ["", "Allow", "none", "ask "] {
-            assert_eq!(Judgement::of_word(other), None, "{other:?}");
+            assert_eq!(Verdict::of_word(other), None, "{other:?}");
         }
     }
 }

@@ -5,7 +5,7 @@ use crate::hints::Hints;
 
 /// Hints as somebody declared them: each may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub struct Declared {
+pub struct DeclaredHints {
     /// Changes nothing.
     pub read_only: Option<bool>,
     /// May change or delete what is there.
@@ -20,16 +20,16 @@ pub struct Declared {
 
 /// What a declaration means: the hints, and where each comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Effective {
+pub struct EffectiveHints {
     /// The hints.
     pub hints: Hints,
     /// Where they come from: read-only, destructive, idempotent, open world.
-    pub sources: [Source; 4],
+    pub sources: [HintSource; 4],
 }
 
 /// Where a hint comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Source {
+pub enum HintSource {
     /// Somebody said so, for every call of the tool.
     Declared,
     /// Nobody said anything, so the protocol's default holds: the risky one.
@@ -38,7 +38,7 @@ pub enum Source {
     Resolved,
 }
 
-impl Source {
+impl HintSource {
     /// The word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -50,14 +50,14 @@ impl Source {
     }
 }
 
-impl Declared {
+impl DeclaredHints {
     /// What it means. The only way to read a declaration: gaps are filled with the protocol's defaults, and a tool that declares
     /// itself both read-only and destructive counts as the worst case. An effect that is milder than the hints does not count.
     #[must_use]
-    pub fn effective(&self) -> Effective {
+    pub fn effective(&self) -> EffectiveHints {
         let source = |said: Option<bool>| match said {
-            Some(_) => Source::Declared,
-            None => Source::Default,
+            Some(_) => HintSource::Declared,
+            None => HintSource::Default,
         };
         let read_only = self.read_only.unwrap_or(false);
         let hints = if read_only && self.destructive == Some(true) {
@@ -71,15 +71,15 @@ impl Declared {
             if self.open_world == Some(false) { hints.closed_world() } else { hints }
         };
         let said = [self.read_only, self.destructive, self.idempotent, self.open_world];
-        Effective { hints, sources: said.map(source) }
+        EffectiveHints { hints, sources: said.map(source) }
     }
 }
 
-impl Effective {
+impl EffectiveHints {
     /// Hints that were found out for certain arguments.
     #[must_use]
     pub const fn resolved(hints: Hints) -> Self {
-        Self { hints, sources: [Source::Resolved; 4] }
+        Self { hints, sources: [HintSource::Resolved; 4] }
     }
 }
 
@@ -91,26 +91,29 @@ mod tests {
 
     #[test]
     fn a_gap_is_never_the_safe_side() {
-        assert_eq!(Declared::default().effective().hints, Hints::WORST);
-        let reads = Declared { read_only: Some(true), ..Declared::default() };
+        assert_eq!(DeclaredHints::default().effective().hints, Hints::WORST);
+        let reads = DeclaredHints { read_only: Some(true), ..DeclaredHints::default() };
         assert_eq!(reads.effective().hints, Hints::READS);
         assert_eq!(
             reads.effective().sources,
-            [Source::Declared, Source::Default, Source::Default, Source::Default]
+            [HintSource::Declared, HintSource::Default, HintSource::Default, HintSource::Default]
         );
     }
 
     #[test]
     fn a_contradiction_is_the_worst_case() {
-        let both =
-            Declared { read_only: Some(true), destructive: Some(true), ..Declared::default() };
+        let both = DeclaredHints {
+            read_only: Some(true),
+            destructive: Some(true),
+            ..DeclaredHints::default()
+        };
         assert_eq!(both.effective().hints, Hints::WORST);
     }
 
     #[test]
     fn declared_effect_never_makes_a_call_safer_than_its_hints() {
         let effect = |hints: Hints, effect: Effect| {
-            let declared = Declared { effect: Some(effect), ..hints.declared() };
+            let declared = DeclaredHints { effect: Some(effect), ..hints.declared() };
             declared.effective().hints
         };
         let destructive = Hints::new(false, true, true, false);
@@ -139,7 +142,7 @@ mod tests {
         fn saying_less_is_never_safer(hints in any_hints(), kept: [bool; 5]) {
             let all = hints.declared();
             let keep = |said: Option<bool>, kept: bool| said.filter(|_| kept);
-            let some = Declared {
+            let some = DeclaredHints {
                 read_only: keep(all.read_only, kept[0]),
                 destructive: keep(all.destructive, kept[1]),
                 idempotent: keep(all.idempotent, kept[2]),

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde_json::Value;
 
 use crate::language;
-use crate::test::{Found, Test};
+use crate::test::{Condition, ConditionMatch};
 
 /// The values that an argument can have: all of them, and perhaps more where that is not known.
 #[derive(Debug, Clone, Default)]
@@ -14,7 +14,7 @@ pub struct Domain {
     /// What is known of each [step](crate::Pointer::steps) to the argument. Of steps that are not here, anything is possible.
     pub steps: Vec<Step>,
     /// The values that callers can send.
-    pub given: Vec<Given>,
+    pub given: Vec<ValueClass>,
 }
 
 /// A step on the way to an argument.
@@ -28,7 +28,7 @@ pub struct Step {
 
 /// Values of which the same is known.
 #[derive(Clone)]
-pub struct Given {
+pub struct ValueClass {
     /// These values and no others.
     pub listed: Option<Vec<Value>>,
     /// `true` and `false`.
@@ -64,13 +64,13 @@ pub struct Lengths {
 }
 
 /// What each test finds, for values that no test tells apart.
-pub(crate) type Cell = Vec<Found>;
+pub(crate) type Cell = Vec<ConditionMatch>;
 
 impl Domain {
     /// Any value, or none.
     #[must_use]
     pub fn anything() -> Self {
-        Self { steps: Vec::new(), given: vec![Given::anything()] }
+        Self { steps: Vec::new(), given: vec![ValueClass::anything()] }
     }
 
     pub(crate) fn step(&self, at: usize) -> Step {
@@ -78,7 +78,7 @@ impl Domain {
     }
 }
 
-impl Given {
+impl ValueClass {
     /// Any value.
     #[must_use]
     pub fn anything() -> Self {
@@ -93,7 +93,7 @@ impl Given {
     }
 
     /// Adds what the tests find of these values. False if that is too much to find out.
-    pub(crate) fn cells(&self, tests: &[&Test], cells: &mut Vec<Cell>) -> bool {
+    pub(crate) fn cells(&self, tests: &[&Condition], cells: &mut Vec<Cell>) -> bool {
         let look = |value: &Value| -> Cell { tests.iter().map(|t| t.look(Some(value))).collect() };
         let accepted = |value: &&Value| !value.is_null() && (self.accepts)(value);
         if let Some(listed) = &self.listed {
@@ -112,7 +112,9 @@ impl Given {
             cells.extend([Value::Bool(false), Value::Bool(true)].iter().filter(accepted).map(look));
         }
         if self.others {
-            let other = |test: &&Test| if **test == Test::Present { Found::Yes } else { Found::No };
+            let other = |test: &&Condition| {
+                if **test == Condition::Present { ConditionMatch::Yes } else { ConditionMatch::No }
+            };
             cells.push(tests.iter().map(other).collect());
         }
         if let Some(numbers) = &self.numbers {
@@ -131,7 +133,7 @@ impl Given {
     }
 
     /// Numbers that no test names, and no bound: those at a bound, and those between two.
-    fn add_numbers(&self, numbers: Numbers, tests: &[&Test], cells: &mut Vec<Cell>) {
+    fn add_numbers(&self, numbers: Numbers, tests: &[&Condition], cells: &mut Vec<Cell>) {
         let mut marks: Vec<f64> = tests
             .iter()
             .flat_map(|test| test.marks())
@@ -149,8 +151,8 @@ impl Given {
             } else {
                 // Several numbers are rounded to this one, and a test that names one does not find the others.
                 cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
-                let other = |test: &&Test| match test {
-                    Test::OneOf(_) => Found::No,
+                let other = |test: &&Condition| match test {
+                    Condition::OneOf(_) => ConditionMatch::No,
                     test => test.look(Some(&value)),
                 };
                 cells.push(tests.iter().map(other).collect());
@@ -193,7 +195,7 @@ fn is_exact(number: f64) -> bool {
     number.abs() < 9_007_199_254_740_992.0
 }
 
-impl fmt::Debug for Given {
+impl fmt::Debug for ValueClass {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Given")
             .field("listed", &self.listed)

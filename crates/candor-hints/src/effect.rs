@@ -2,11 +2,11 @@
 
 use std::fmt;
 
-use crate::declared::{Effective, Source};
+use crate::declared::{EffectiveHints, HintSource};
 use crate::hints::Hints;
 use crate::pointer::Pointer;
-use crate::table::{Row, Table};
-use crate::test::Test;
+use crate::table::{EffectRow, EffectTable};
+use crate::test::Condition;
 
 /// What a call does to what is there, as its author declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -162,11 +162,11 @@ const BETWEEN: &str = " · ";
 /// The label of a tool that declares nothing. The policy treats it as the worst case.
 pub const UNCLASSIFIED: &str = "Unclassified";
 
-impl Effective {
+impl EffectiveHints {
     /// Returns true if nothing at all is declared: the hints are only what must be assumed.
     #[must_use]
     pub fn is_unclassified(&self) -> bool {
-        self.sources == [Source::Default; 4] && self.hints == Hints::WORST
+        self.sources == [HintSource::Default; 4] && self.hints == Hints::WORST
     }
 
     /// Returns the line of [`Hints::in_words`], or [`UNCLASSIFIED`].
@@ -205,7 +205,7 @@ impl fmt::Display for Effect {
     }
 }
 
-impl Table {
+impl EffectTable {
     /// What the rows say, a line each, for people: `action is "read": Reads · safe to retry · local`.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
@@ -221,7 +221,7 @@ impl Table {
     }
 }
 
-impl Row {
+impl EffectRow {
     /// What must hold, for people: `action is "read" and path is at or below /public`.
     #[must_use]
     pub fn condition(&self) -> String {
@@ -230,24 +230,24 @@ impl Row {
     }
 }
 
-impl Test {
+impl Condition {
     /// The test of this argument, for people: `action is "read"`.
     #[must_use]
     pub fn describe(&self, at: &Pointer) -> String {
         let name = at.as_str().trim_start_matches('/').replace('/', ".");
         match self {
-            Test::OneOf(values) => {
+            Condition::OneOf(values) => {
                 let values: Vec<String> = values.iter().map(ToString::to_string).collect();
                 format!("{name} is {}", values.join(" or "))
             }
-            Test::Below(place) => format!("{name} is at or below {place}"),
-            Test::Glob(pattern) => format!("{name} is like {pattern}"),
-            Test::Range(Some(from), Some(to)) => format!("{name} is from {from} to {to}"),
-            Test::Range(Some(from), None) => format!("{name} is at least {from}"),
-            Test::Range(None, Some(to)) => format!("{name} is at most {to}"),
-            Test::Range(None, None) => format!("{name} is a number"),
-            Test::Present => format!("{name} is given"),
-            Test::Absent => format!("{name} is left out"),
+            Condition::Below(place) => format!("{name} is at or below {place}"),
+            Condition::Glob(pattern) => format!("{name} is like {pattern}"),
+            Condition::Range(Some(from), Some(to)) => format!("{name} is from {from} to {to}"),
+            Condition::Range(Some(from), None) => format!("{name} is at least {from}"),
+            Condition::Range(None, Some(to)) => format!("{name} is at most {to}"),
+            Condition::Range(None, None) => format!("{name} is a number"),
+            Condition::Present => format!("{name} is given"),
+            Condition::Absent => format!("{name} is left out"),
         }
     }
 }
@@ -255,20 +255,20 @@ impl Test {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::declared::Declared;
-    use crate::table::Row;
+    use crate::declared::DeclaredHints;
+    use crate::table::EffectRow;
 
     #[test]
     fn assumption_does_not_read_like_a_declaration() {
-        let words = |declared: Declared| declared.effective().in_words();
-        assert_eq!(words(Declared::default()), UNCLASSIFIED);
-        let local = Declared { open_world: Some(false), ..Declared::default() };
+        let words = |declared: DeclaredHints| declared.effective().in_words();
+        assert_eq!(words(DeclaredHints::default()), UNCLASSIFIED);
+        let local = DeclaredHints { open_world: Some(false), ..DeclaredHints::default() };
         assert_eq!(words(local), "May delete · not safe to retry · local");
-        let again = Declared { idempotent: Some(true), ..Declared::default() };
+        let again = DeclaredHints { idempotent: Some(true), ..DeclaredHints::default() };
         assert_eq!(words(again), "May delete · safe to retry · external");
-        let writes = Declared { read_only: Some(false), ..Declared::default() };
+        let writes = DeclaredHints { read_only: Some(false), ..DeclaredHints::default() };
         assert_eq!(words(writes), "May delete · not safe to retry · external");
-        let deletes = Declared { effect: Some(Effect::Deletes), ..Declared::default() };
+        let deletes = DeclaredHints { effect: Some(Effect::Deletes), ..DeclaredHints::default() };
         assert_eq!(words(deletes), "Deletes · not safe to retry · external");
     }
 
@@ -335,15 +335,19 @@ mod tests {
 
     #[test]
     fn a_table_reads_like_a_list_of_cases() {
-        let table = Table::new()
-            .row(Row::when("/request/method", Test::equals("GET")).then(Hints::READS))
+        let table = EffectTable::new()
+            .row(EffectRow::when("/request/method", Condition::equals("GET")).then(Hints::READS))
             .row(
-                Row::when("/request/method", Test::OneOf(vec!["POST".into(), "PUT".into()]))
-                    .and("path", Test::Glob("/repos/*/*".into()))
-                    .then(Hints::ADDS),
+                EffectRow::when(
+                    "/request/method",
+                    Condition::OneOf(vec!["POST".into(), "PUT".into()]),
+                )
+                .and("path", Condition::Glob("/repos/*/*".into()))
+                .then(Hints::ADDS),
             )
             .row(
-                Row::when("size", Test::Range(None, Some(10.0))).then(Hints::CHANGES.repeatable()),
+                EffectRow::when("size", Condition::Range(None, Some(10.0)))
+                    .then(Hints::CHANGES.repeatable()),
             );
         assert_eq!(
             table.in_words(),
@@ -354,7 +358,8 @@ mod tests {
                 "otherwise: May delete · not safe to retry · external",
             ]
         );
-        let closed = Table::new().row(Row::otherwise(Hints::READS)).closed_world().exhaustive();
+        let closed =
+            EffectTable::new().row(EffectRow::otherwise(Hints::READS)).closed_world().exhaustive();
         assert_eq!(closed.in_words(), ["otherwise: Reads · safe to retry · local"]);
     }
 }

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use crate::declared::Declared;
+use crate::declared::DeclaredHints;
 use crate::effect::Effect;
 
 /// What a call may do, at worst: its effect, whether it is safe to retry, and whether it touches external systems.
@@ -125,8 +125,8 @@ impl Hints {
 
     /// The same as a declaration: everything is said.
     #[must_use]
-    pub const fn declared(self) -> Declared {
-        Declared {
+    pub const fn declared(self) -> DeclaredHints {
+        DeclaredHints {
             read_only: Some(self.is_read_only()),
             destructive: Some(self.is_destructive()),
             idempotent: Some(self.idempotent),

@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::domain::{Cell, Lengths};
 use crate::path::{Path, is_ambiguous};
-use crate::test::{Found, Test};
+use crate::test::{Condition, ConditionMatch};
 
 /// Steps that are taken at most: one for each letter that is tried, and each part of a pattern.
 const BUDGET: usize = 2_000_000;
@@ -18,7 +18,7 @@ const BUDGET: usize = 2_000_000;
 const COUNTED: usize = 128;
 
 /// What the tests find of strings of these lengths that no test names. None if that takes too long to find out.
-pub(crate) fn cells(tests: &[&Test], lengths: Lengths) -> Option<HashSet<Cell>> {
+pub(crate) fn cells(tests: &[&Condition], lengths: Lengths) -> Option<HashSet<Cell>> {
     let patterns: Vec<Option<Pattern>> = tests.iter().map(|test| Pattern::of(test)).collect();
     if patterns.iter().all(Option::is_none) {
         return Some(HashSet::from([outcomes(tests, &patterns, &State::start(&patterns, &[]))]));
@@ -50,13 +50,17 @@ pub(crate) fn cells(tests: &[&Test], lengths: Lengths) -> Option<HashSet<Cell>> 
     Some(found)
 }
 
-fn outcomes(tests: &[&Test], patterns: &[Option<Pattern>], state: &State) -> Cell {
+fn outcomes(tests: &[&Condition], patterns: &[Option<Pattern>], state: &State) -> Cell {
     let path = state.path();
-    let find = |((test, pattern), reached): ((&&Test, &Option<Pattern>), &Reached)| match pattern {
-        Some(pattern) if path != Some(pattern.absolute) || pattern.abnormal => Found::Unclear,
-        Some(pattern) if reached[pattern.tokens.len()][0] => Found::Yes,
-        None if **test == Test::Present => Found::Yes,
-        _ => Found::No,
+    let find = |((test, pattern), reached): ((&&Condition, &Option<Pattern>), &ReachedStates)| {
+        match pattern {
+            Some(pattern) if path != Some(pattern.absolute) || pattern.abnormal => {
+                ConditionMatch::Unclear
+            }
+            Some(pattern) if reached[pattern.tokens.len()][0] => ConditionMatch::Yes,
+            None if **test == Condition::Present => ConditionMatch::Yes,
+            _ => ConditionMatch::No,
+        }
     };
     tests.iter().zip(patterns).zip(&state.reached).map(find).collect()
 }
@@ -93,10 +97,10 @@ enum Token {
 }
 
 impl Pattern {
-    fn of(test: &Test) -> Option<Self> {
+    fn of(test: &Condition) -> Option<Self> {
         let (text, is_glob) = match test {
-            Test::Below(place) => (place, false),
-            Test::Glob(pattern) => (pattern, true),
+            Condition::Below(place) => (place, false),
+            Condition::Glob(pattern) => (pattern, true),
             _ => return None,
         };
         let Ok(path) = Path::read(text) else {
@@ -121,7 +125,7 @@ impl Pattern {
     }
 
     /// Adds what is reached without a letter.
-    fn settle(&self, reached: &mut Reached) {
+    fn settle(&self, reached: &mut ReachedStates) {
         for at in 0..self.tokens.len() {
             let [before, within] = reached[at];
             let ends = match self.tokens[at] {
@@ -133,7 +137,7 @@ impl Pattern {
         }
     }
 
-    fn after(&self, letter: char, before: &Reached) -> Reached {
+    fn after(&self, letter: char, before: &ReachedStates) -> ReachedStates {
         let mut reached = vec![[false; 2]; before.len()];
         for (at, token) in self.tokens.iter().enumerate() {
             let [here, within] = before[at];
@@ -150,14 +154,14 @@ impl Pattern {
 
 /// For each number of tokens, whether they can be what was read so far; and whether the token behind them takes names and is within
 /// one.
-type Reached = Vec<[bool; 2]>;
+type ReachedStates = Vec<[bool; 2]>;
 
 /// What there is to know of the letters so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     shape: Shape,
     /// For each test; empty for those without a pattern.
-    reached: Vec<Reached>,
+    reached: Vec<ReachedStates>,
     /// The letters themselves, if a string begins with them that a test names.
     prefix: Option<String>,
 }
@@ -166,12 +170,12 @@ struct State {
 enum Shape {
     Empty,
     Abnormal,
-    Path { absolute: bool, after_slash: bool, first: First, ends_badly: bool },
+    Path { absolute: bool, after_slash: bool, first: FirstName, ends_badly: bool },
 }
 
 /// How far the first name is.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
-enum First {
+enum FirstName {
     Empty,
     Letter,
     Longer,
@@ -241,11 +245,11 @@ impl Shape {
                 return Self::Path {
                     absolute: true,
                     after_slash: true,
-                    first: First::Empty,
+                    first: FirstName::Empty,
                     ends_badly: false,
                 };
             }
-            Self::Empty => (false, true, First::Empty, false),
+            Self::Empty => (false, true, FirstName::Empty, false),
             Self::Path { absolute, after_slash, first, ends_badly } => {
                 (absolute, after_slash, first, ends_badly)
             }
@@ -254,14 +258,14 @@ impl Shape {
             return match after_slash || ends_badly {
                 true => Self::Abnormal,
                 false => {
-                    Self::Path { absolute, after_slash: true, first: First::Longer, ends_badly }
+                    Self::Path { absolute, after_slash: true, first: FirstName::Longer, ends_badly }
                 }
             };
         }
         let first = match (first, letter) {
-            (First::Empty, '~') | (First::Letter, ':') => return Self::Abnormal,
-            (First::Empty, letter) if letter.is_ascii_alphabetic() => First::Letter,
-            _ => First::Longer,
+            (FirstName::Empty, '~') | (FirstName::Letter, ':') => return Self::Abnormal,
+            (FirstName::Empty, letter) if letter.is_ascii_alphabetic() => FirstName::Letter,
+            _ => FirstName::Longer,
         };
         let ends_badly = matches!(letter, '.' | ' ');
         Self::Path { absolute, after_slash: false, first, ends_badly }
@@ -290,14 +294,14 @@ mod tests {
         all
     }
 
-    fn any_test() -> impl Strategy<Value = Test> {
+    fn any_test() -> impl Strategy<Value = Condition> {
         prop_oneof![
-            2 => "/?[ab]{1,2}(/[ab]{1,2}){0,2}".prop_map(Test::Below),
-            4 => "/?[ab*]{1,2}(/([ab*]{1,2}|\\*\\*)){0,2}".prop_map(Test::Glob),
-            1 => "[/ab.]{1,3}".prop_map(Test::Glob),
-            1 => Just(Test::Glob("/".into())),
-            2 => "[/ab.]{0,3}".prop_map(Test::equals),
-            1 => Just(Test::Present),
+            2 => "/?[ab]{1,2}(/[ab]{1,2}){0,2}".prop_map(Condition::Below),
+            4 => "/?[ab*]{1,2}(/([ab*]{1,2}|\\*\\*)){0,2}".prop_map(Condition::Glob),
+            1 => "[/ab.]{1,3}".prop_map(Condition::Glob),
+            1 => Just(Condition::Glob("/".into())),
+            2 => "[/ab.]{0,3}".prop_map(Condition::equals),
+            1 => Just(Condition::Present),
         ]
     }
 
@@ -309,7 +313,7 @@ mod tests {
             tests in prop::collection::vec(any_test(), 1..4), least in 0..4_usize, more in 0..4_usize,
         ) {
             let greatest = (least + more).min(4);
-            let tests: Vec<&Test> = tests.iter().collect();
+            let tests: Vec<&Condition> = tests.iter().collect();
             let found = cells(&tests, Lengths { least, greatest: Some(greatest) }).unwrap();
             let named: Vec<&str> = tests.iter().flat_map(|t| t.values()).filter_map(Value::as_str).collect();
             let only_names = tests.iter().all(|test| Pattern::of(test).is_none());
@@ -327,10 +331,10 @@ mod tests {
         fn no_outcome_of_a_longer_string_is_missed(
             tests in prop::collection::vec(any_test(), 1..4), text in "/?[abcé~:.]{0,3}(/[abcé.:~]{0,3}){0,4}",
         ) {
-            let tests: Vec<&Test> = tests.iter().collect();
+            let tests: Vec<&Condition> = tests.iter().collect();
             let value = Value::from(text.as_str());
             let outcomes: Cell = tests.iter().map(|test| test.look(Some(&value))).collect();
-            let named = tests.iter().any(|test| matches!(test, Test::OneOf(values) if values.contains(&value)));
+            let named = tests.iter().any(|test| matches!(test, Condition::OneOf(values) if values.contains(&value)));
             let found = cells(&tests, Lengths::default()).unwrap();
             prop_assert!(named || found.contains(&outcomes));
         }

@@ -3,18 +3,18 @@
 //! - [`Effect`]: what a call does to what is there: reads, adds, changes, deletes.
 //! - [`Hints`]: the effect, whether a call is safe to retry and whether it reaches outside, in an order of risk with a join.
 //! - [`Annotations`]: the hints of a call, and further fields that are passed on.
-//! - [`Declared`]: what somebody said of them, with gaps; [`Declared::effective`] is the only way to read it.
-//! - [`Table`]: from a call's arguments to its hints, as data. From one table come the hints of a call, of a call that is
+//! - [`DeclaredHints`]: what somebody said of them, with gaps; [`DeclaredHints::effective`] is the only way to read it.
+//! - [`EffectTable`]: from a call's arguments to its hints, as data. From one table come the hints of a call, of a call that is
 //!   not complete yet, and the worst case of the tool.
-//! - [`Domain`]: the values that an argument can have. With it, [`Table::flaws`] finds the rows that no call matches.
+//! - [`Domain`]: the values that an argument can have. With it, [`EffectTable::flaws`] finds the rows that no call matches.
 //!
 //! ```
-//! use candor_hints::{Hints, Row, Table, Test};
+//! use candor_hints::{Hints, EffectRow, EffectTable, Condition};
 //! use serde_json::json;
 //!
-//! let table = Table::new()
-//!     .row(Row::when("/action", Test::equals("read")).then(Hints::READS))
-//!     .row(Row::when("/action", Test::equals("delete")).then(Hints::DELETES.repeatable()))
+//! let table = EffectTable::new()
+//!     .row(EffectRow::when("/action", Condition::equals("read")).then(Hints::READS))
+//!     .row(EffectRow::when("/action", Condition::equals("delete")).then(Hints::DELETES.repeatable()))
 //!     .closed_world();
 //! assert!(table.of(&json!({"action": "read"})).is_read_only());
 //! assert!(table.of(&json!({"action": "delete"})).is_destructive());
@@ -38,12 +38,12 @@ mod table;
 mod test;
 
 pub use annotations::{Annotations, HINT_NAMES};
-pub use ask::{Ask, Judgement};
-pub use declared::{Declared, Effective, Source};
-pub use domain::{Domain, Given, Lengths, Numbers, Step};
+pub use ask::{AskLevel, Verdict};
+pub use declared::{DeclaredHints, EffectiveHints, HintSource};
+pub use domain::{Domain, Lengths, Numbers, Step, ValueClass};
 pub use effect::{Effect, UNCLASSIFIED};
 pub use hints::Hints;
 pub use pointer::Pointer;
-pub use reach::Flaw;
-pub use table::{Row, Table};
-pub use test::Test;
+pub use reach::RowFlaw;
+pub use table::{EffectRow, EffectTable};
+pub use test::Condition;

@@ -9,18 +9,18 @@ use serde_json::Value;
 use crate::domain::{Cell, Domain};
 use crate::path::Path;
 use crate::pointer::Pointer;
-use crate::table::{Row, Table};
-use crate::test::{Found, Test};
+use crate::table::{EffectRow, EffectTable};
+use crate::test::{Condition, ConditionMatch};
 
 /// Why a row of a table is a mistake. Rows are counted from 0.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Flaw<'t> {
+pub enum RowFlaw<'t> {
     /// The pattern of a test is no path in normal form.
     Pattern {
         /// Where it looks.
         at: &'t Pointer,
         /// The test.
-        test: &'t Test,
+        test: &'t Condition,
         /// What is wrong with the pattern.
         problem: String,
     },
@@ -29,7 +29,7 @@ pub enum Flaw<'t> {
         /// Where it looks.
         at: &'t Pointer,
         /// The test.
-        test: &'t Test,
+        test: &'t Condition,
     },
     /// The argument never has one of the values that the test names.
     Value {
@@ -53,10 +53,10 @@ pub enum Flaw<'t> {
 /// Choices that are tried for a row.
 const BUDGET: usize = 20_000;
 
-impl Table {
+impl EffectTable {
     /// Finds the rows that no call matches first, and tests that name a value which no call has. `domain` returns the values of an
     /// argument.
-    pub fn flaws(&self, domain: impl Fn(&Pointer) -> Domain) -> Vec<(usize, Flaw<'_>)> {
+    pub fn flaws(&self, domain: impl Fn(&Pointer) -> Domain) -> Vec<(usize, RowFlaw<'_>)> {
         let reach = Reach::of(self, &domain);
         (0..self.rows().len()).filter_map(|row| Some((row, reach.flaw(row)?))).collect()
     }
@@ -69,23 +69,23 @@ impl Table {
 }
 
 struct Reach<'t> {
-    table: &'t Table,
+    table: &'t EffectTable,
     places: Vec<Place<'t>>,
 }
 
 /// All that is asked of one argument.
 struct Place<'t> {
     at: &'t Pointer,
-    tests: Vec<&'t Test>,
+    tests: Vec<&'t Condition>,
     /// None if there are too many.
     cells: Option<Vec<Cell>>,
     domain: Domain,
 }
 
 impl<'t> Reach<'t> {
-    fn of(table: &'t Table, domain: &impl Fn(&Pointer) -> Domain) -> Self {
+    fn of(table: &'t EffectTable, domain: &impl Fn(&Pointer) -> Domain) -> Self {
         let mut places: Vec<Place<'t>> = Vec::new();
-        for (at, test) in table.rows().iter().flat_map(Row::tests) {
+        for (at, test) in table.rows().iter().flat_map(EffectRow::tests) {
             match places.iter_mut().find(|place| place.at == at) {
                 Some(place) if place.tests.contains(&test) => {}
                 Some(place) => place.tests.push(test),
@@ -101,30 +101,30 @@ impl<'t> Reach<'t> {
         Self { table, places }
     }
 
-    fn flaw(&self, row: usize) -> Option<Flaw<'t>> {
+    fn flaw(&self, row: usize) -> Option<RowFlaw<'t>> {
         let tests = self.table.rows()[row].tests();
         for (at, test) in tests {
-            if let Test::Below(pattern) | Test::Glob(pattern) = test
+            if let Condition::Below(pattern) | Condition::Glob(pattern) = test
                 && let Err(problem) = Path::read(pattern)
             {
-                return Some(Flaw::Pattern { at, test, problem: problem.to_string() });
+                return Some(RowFlaw::Pattern { at, test, problem: problem.to_string() });
             }
         }
         for (at, test) in tests {
             if !self.is_passed(at, &[test]) {
-                return Some(Flaw::Test { at, test });
+                return Some(RowFlaw::Test { at, test });
             }
         }
         for (at, test) in tests {
             if let Some(value) = test.values().find(|value| !self.has(at, value)) {
-                return Some(Flaw::Value { at, value });
+                return Some(RowFlaw::Value { at, value });
             }
         }
         for place in &self.places {
-            let own: Vec<&Test> =
+            let own: Vec<&Condition> =
                 tests.iter().filter(|(at, _)| at == place.at).map(|(_, test)| test).collect();
             if !self.is_passed(place.at, &own) {
-                return Some(Flaw::Contradiction { at: place.at });
+                return Some(RowFlaw::Contradiction { at: place.at });
             }
         }
         let mut earlier: Vec<usize> = (0..row).collect();
@@ -138,7 +138,7 @@ impl<'t> Reach<'t> {
                 earlier = without;
             }
         }
-        Some(Flaw::Covered { by: earlier })
+        Some(RowFlaw::Covered { by: earlier })
     }
 
     fn place(&self, at: &Pointer) -> Option<&Place<'t>> {
@@ -146,26 +146,26 @@ impl<'t> Reach<'t> {
     }
 
     /// Returns true if some value of an argument passes all of its tests.
-    fn is_passed(&self, at: &Pointer, tests: &[&Test]) -> bool {
+    fn is_passed(&self, at: &Pointer, tests: &[&Condition]) -> bool {
         let Some(place) = self.place(at) else { return true };
         let Some(cells) = &place.cells else { return true };
         let asked: Vec<usize> = place.indexes(tests).collect();
-        cells.iter().any(|cell| asked.iter().all(|at| cell[*at] == Found::Yes))
+        cells.iter().any(|cell| asked.iter().all(|at| cell[*at] == ConditionMatch::Yes))
     }
 
     /// Returns true if an argument can have this value.
     fn has(&self, at: &Pointer, value: &Value) -> bool {
         let Some(place) = self.place(at) else { return true };
-        let alone = Test::OneOf(vec![value.clone()]);
+        let alone = Condition::OneOf(vec![value.clone()]);
         let cells = cells(self.table, at, &place.domain, &[&alone]);
-        cells.is_none_or(|cells| cells.iter().any(|cell| cell[0] == Found::Yes))
+        cells.is_none_or(|cells| cells.iter().any(|cell| cell[0] == ConditionMatch::Yes))
     }
 
     /// Returns true if some call fits a row and none of the earlier ones. Without a row: if some call fits none.
     fn is_first(&self, row: Option<usize>, earlier: &[usize]) -> bool {
         let mut choices: Vec<Vec<Rows>> = Vec::new();
         for place in &self.places {
-            let wanted: Vec<&Test> = row.map_or(Vec::new(), |row| {
+            let wanted: Vec<&Condition> = row.map_or(Vec::new(), |row| {
                 let own = self.table.rows()[row].tests().iter().filter(|(at, _)| at == place.at);
                 own.map(|(_, test)| test).collect()
             });
@@ -210,12 +210,17 @@ fn search(choices: &[Vec<Rows>], reachable: &[Rows], excluded: &Rows, budget: &m
 }
 
 impl Place<'_> {
-    fn indexes(&self, tests: &[&Test]) -> impl Iterator<Item = usize> {
+    fn indexes(&self, tests: &[&Condition]) -> impl Iterator<Item = usize> {
         tests.iter().filter_map(|test| self.tests.iter().position(|own| own == test))
     }
 
     /// For the values that pass some tests: which rows they exclude, the most of them only.
-    fn exclusions(&self, rows: &[Row], wanted: &[&Test], earlier: &[usize]) -> Vec<Rows> {
+    fn exclusions(
+        &self,
+        rows: &[EffectRow],
+        wanted: &[&Condition],
+        earlier: &[usize],
+    ) -> Vec<Rows> {
         let asked = |row: usize| {
             let own = rows[row].tests().iter().filter(|(at, _)| at == self.at);
             self.indexes(&own.map(|(_, test)| test).collect::<Vec<_>>()).collect::<Vec<_>>()
@@ -226,8 +231,11 @@ impl Place<'_> {
         };
         let wanted: Vec<usize> = self.indexes(wanted).collect();
         let mut exclusions: Vec<Rows> = Vec::new();
-        for cell in cells.iter().filter(|cell| wanted.iter().all(|at| cell[*at] == Found::Yes)) {
-            let excluded = |tests: &Vec<usize>| tests.iter().any(|at| cell[*at] == Found::No);
+        for cell in
+            cells.iter().filter(|cell| wanted.iter().all(|at| cell[*at] == ConditionMatch::Yes))
+        {
+            let excluded =
+                |tests: &Vec<usize>| tests.iter().any(|at| cell[*at] == ConditionMatch::No);
             let excluded = Rows::of(asked.iter().map(excluded));
             if !exclusions.iter().any(|other| other.has_all(&excluded)) {
                 exclusions.retain(|other| !excluded.has_all(other));
@@ -239,7 +247,12 @@ impl Place<'_> {
 }
 
 /// What the tests find of an argument, for all that it can be. None if that is too much to find out.
-fn cells(table: &Table, at: &Pointer, domain: &Domain, tests: &[&Test]) -> Option<Vec<Cell>> {
+fn cells(
+    table: &EffectTable,
+    at: &Pointer,
+    domain: &Domain,
+    tests: &[&Condition],
+) -> Option<Vec<Cell>> {
     let mut cells = Vec::new();
     let look = |value: Option<&Value>| -> Cell { tests.iter().map(|t| t.look(value)).collect() };
     for (number, step) in at.steps().enumerate() {
@@ -252,7 +265,7 @@ fn cells(table: &Table, at: &Pointer, domain: &Domain, tests: &[&Test]) -> Optio
         }
         if known.null {
             cells.push(match default {
-                Some(_) => vec![Found::Unclear; tests.len()],
+                Some(_) => vec![ConditionMatch::Unclear; tests.len()],
                 None => look(None),
             });
         }

@@ -5,13 +5,13 @@ use serde_json::Value;
 use crate::annotations::Annotations;
 use crate::hints::Hints;
 use crate::pointer::Pointer;
-use crate::test::{Found, Test};
+use crate::test::{Condition, ConditionMatch};
 
 /// Rows that are tried in order: the first that fits says what the call does. A call that no row fits is the worst case.
 #[derive(Debug, Clone, Default, PartialEq)]
-pub struct Table {
-    rows: Vec<Row>,
-    defaults: Vec<Assumed>,
+pub struct EffectTable {
+    rows: Vec<EffectRow>,
+    defaults: Vec<AssumedValue>,
     /// Whether nothing that the tool does reaches outside, so the worst case does not either.
     closed_world: bool,
     exhaustive: bool,
@@ -19,7 +19,7 @@ pub struct Table {
 
 /// The value that an argument has when it is left out.
 #[derive(Debug, Clone, PartialEq)]
-struct Assumed {
+struct AssumedValue {
     at: Pointer,
     value: Value,
     /// Whether it may also be an explicit `null`.
@@ -28,14 +28,14 @@ struct Assumed {
 
 /// One row: what must hold of the arguments, and what the call does then.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Row {
-    tests: Vec<(Pointer, Test)>,
+pub struct EffectRow {
+    tests: Vec<(Pointer, Condition)>,
     annotations: Annotations,
 }
 
-impl Row {
-    /// A row that fits when an argument passes a test. Does the worst until [`Row::then`] says what it does.
-    pub fn when(argument: impl Into<Pointer>, test: Test) -> Self {
+impl EffectRow {
+    /// A row that fits when an argument passes a test. Does the worst until [`EffectRow::then`] says what it does.
+    pub fn when(argument: impl Into<Pointer>, test: Condition) -> Self {
         Self { tests: vec![(argument.into(), test)], annotations: Hints::WORST.into() }
     }
 
@@ -47,7 +47,7 @@ impl Row {
 
     /// A further test that must hold too.
     #[must_use]
-    pub fn and(mut self, argument: impl Into<Pointer>, test: Test) -> Self {
+    pub fn and(mut self, argument: impl Into<Pointer>, test: Condition) -> Self {
         self.tests.push((argument.into(), test));
         self
     }
@@ -73,14 +73,14 @@ impl Row {
 
     /// What must hold.
     #[must_use]
-    pub fn tests(&self) -> &[(Pointer, Test)] {
+    pub fn tests(&self) -> &[(Pointer, Condition)] {
         &self.tests
     }
 }
 
 /// Whether a row fits arguments. Of those that are not "no", the later is the less certain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Fit {
+enum RowMatch {
     No,
     Yes,
     /// With the arguments that are still missing it may or may not.
@@ -90,13 +90,13 @@ enum Fit {
 }
 
 /// What stands for a value that is not there.
-enum Instead<'a> {
+enum Substitute<'a> {
     Nothing,
     Value(&'a Value),
     Unclear,
 }
 
-impl Table {
+impl EffectTable {
     /// A table without rows: everything is the worst case.
     #[must_use]
     pub fn new() -> Self {
@@ -105,7 +105,7 @@ impl Table {
 
     /// Adds a row, tried after those before it.
     #[must_use]
-    pub fn row(mut self, row: Row) -> Self {
+    pub fn row(mut self, row: EffectRow) -> Self {
         self.rows.push(row);
         self
     }
@@ -120,7 +120,7 @@ impl Table {
     /// The value that an argument has when it is left out. It is never `null`.
     #[must_use]
     pub fn default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
-        self.defaults.push(Assumed { at: argument.into(), value, nullable: false });
+        self.defaults.push(AssumedValue { at: argument.into(), value, nullable: false });
         self
     }
 
@@ -128,7 +128,7 @@ impl Table {
     /// is not.
     #[must_use]
     pub fn nullable_default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
-        self.defaults.push(Assumed { at: argument.into(), value, nullable: true });
+        self.defaults.push(AssumedValue { at: argument.into(), value, nullable: true });
         self
     }
 
@@ -145,7 +145,7 @@ impl Table {
 
     /// The rows in order.
     #[must_use]
-    pub fn rows(&self) -> &[Row] {
+    pub fn rows(&self) -> &[EffectRow] {
         &self.rows
     }
 
@@ -169,9 +169,9 @@ impl Table {
     pub fn first(&self, arguments: &Value) -> Option<usize> {
         for (number, row) in self.rows.iter().enumerate() {
             match self.fit(row, arguments, false) {
-                Fit::Yes => return Some(number),
-                Fit::No | Fit::Perhaps => {}
-                Fit::Unclear => return None,
+                RowMatch::Yes => return Some(number),
+                RowMatch::No | RowMatch::Perhaps => {}
+                RowMatch::Unclear => return None,
             }
         }
         None
@@ -188,12 +188,12 @@ impl Table {
         };
         for row in &self.rows {
             match self.fit(row, arguments, true) {
-                Fit::Yes => return add(self.in_world(row.hints())),
-                Fit::No => {}
-                Fit::Perhaps => {
+                RowMatch::Yes => return add(self.in_world(row.hints())),
+                RowMatch::No => {}
+                RowMatch::Perhaps => {
                     add(self.in_world(row.hints()));
                 }
-                Fit::Unclear => return self.unknown(),
+                RowMatch::Unclear => return self.unknown(),
             }
         }
         if !self.exhaustive {
@@ -222,22 +222,22 @@ impl Table {
     }
 
     /// What stands for a value that is not there: the default of the first member on the way that is missing.
-    fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Instead<'_> {
+    fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Substitute<'_> {
         if self.defaults.is_empty() {
-            return Instead::Nothing;
+            return Substitute::Nothing;
         }
         let Some(missing) = pointer.steps().find(|step| step.find(arguments).is_none()) else {
-            return Instead::Nothing;
+            return Substitute::Nothing;
         };
         let default = self.defaults.iter().find(|default| default.at == missing);
         match (default, arguments.pointer(missing.as_str())) {
-            (None, _) => Instead::Nothing,
+            (None, _) => Substitute::Nothing,
             // Some take an explicit null for the default, and some do not.
-            (Some(_), Some(_)) => Instead::Unclear,
+            (Some(_), Some(_)) => Substitute::Unclear,
             (Some(default), None) => {
                 let rest = &pointer.as_str()[missing.as_str().len()..];
                 let value = default.value.pointer(rest).filter(|value| !value.is_null());
-                value.map_or(Instead::Nothing, Instead::Value)
+                value.map_or(Substitute::Nothing, Substitute::Value)
             }
         }
     }
@@ -247,29 +247,29 @@ impl Table {
         !self.defaults.is_empty() && pointer.steps().any(nullable)
     }
 
-    fn fit(&self, row: &Row, arguments: &Value, partial: bool) -> Fit {
-        let mut fit = Fit::Yes;
+    fn fit(&self, row: &EffectRow, arguments: &Value, partial: bool) -> RowMatch {
+        let mut fit = RowMatch::Yes;
         for (pointer, test) in &row.tests {
             let left_out = arguments.pointer(pointer.as_str()).is_none();
             if left_out && partial {
                 // What may come may also be unclear, and that is the worst case.
                 let unclear = test.may_be_unclear() || self.may_be_null_beside_a_default(pointer);
-                fit = fit.max(if unclear { Fit::Unclear } else { Fit::Perhaps });
+                fit = fit.max(if unclear { RowMatch::Unclear } else { RowMatch::Perhaps });
                 continue;
             }
             let found = match pointer.find(arguments) {
                 Some(value) => test.look(Some(value)),
                 None => match self.in_place_of(pointer, arguments) {
-                    Instead::Nothing => test.look(None),
-                    Instead::Value(value) => test.look(Some(value)),
-                    Instead::Unclear => Found::Unclear,
+                    Substitute::Nothing => test.look(None),
+                    Substitute::Value(value) => test.look(Some(value)),
+                    Substitute::Unclear => ConditionMatch::Unclear,
                 },
             };
             match found {
-                Found::Yes => {}
+                ConditionMatch::Yes => {}
                 // However the rest is read, this row does not fit.
-                Found::No => return Fit::No,
-                Found::Unclear => fit = Fit::Unclear,
+                ConditionMatch::No => return RowMatch::No,
+                ConditionMatch::Unclear => fit = RowMatch::Unclear,
             }
         }
         fit
@@ -283,9 +283,10 @@ mod tests {
     use proptest::prelude::*;
     use serde_json::json;
 
-    fn files() -> Table {
-        let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-        Table::new()
+    fn files() -> EffectTable {
+        let row =
+            |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+        EffectTable::new()
             .row(row("read", Hints::READS))
             .row(row("append", Hints::ADDS))
             .row(row("replace", Hints::CHANGES.repeatable()))
@@ -306,7 +307,8 @@ mod tests {
     #[test]
     fn the_worst_case_is_computed() {
         assert_eq!(files().worst(), Hints::new(false, true, false, false));
-        let reads = Table::new().row(Row::when("a", Test::equals(1)).then(Hints::READS));
+        let reads =
+            EffectTable::new().row(EffectRow::when("a", Condition::equals(1)).then(Hints::READS));
         assert_eq!(reads.worst(), Hints::WORST);
         assert_eq!(reads.exhaustive().worst(), Hints::READS);
     }
@@ -328,10 +330,10 @@ mod tests {
 
     #[test]
     fn a_member_that_is_left_out_has_the_default_of_its_place() {
-        let table = Table::new()
-            .row(Row::when("/how/force", Test::equals(true)).then(Hints::DELETES))
-            .row(Row::otherwise(Hints::ADDS));
-        let of = |table: &Table, arguments: Value| table.of(&arguments);
+        let table = EffectTable::new()
+            .row(EffectRow::when("/how/force", Condition::equals(true)).then(Hints::DELETES))
+            .row(EffectRow::otherwise(Hints::ADDS));
+        let of = |table: &EffectTable, arguments: Value| table.of(&arguments);
         assert_eq!(of(&table, json!({"how": {}})), Hints::ADDS);
         let inner = table.clone().default_of("/how/force", json!(true));
         assert_eq!(of(&inner, json!({"how": {}})), Hints::DELETES);
@@ -347,10 +349,10 @@ mod tests {
 
     #[test]
     fn methods_and_paths_are_looked_at_together_and_nested() {
-        let row = |method: &str| Row::when("/request/method", Test::equals(method));
-        let table = Table::new().row(row("GET").then(Hints::READS)).row(
+        let row = |method: &str| EffectRow::when("/request/method", Condition::equals(method));
+        let table = EffectTable::new().row(row("GET").then(Hints::READS)).row(
             row("POST")
-                .and("/request/path", Test::Glob("/repos/*/*/issues".into()))
+                .and("/request/path", Condition::Glob("/repos/*/*/issues".into()))
                 .then(Hints::ADDS),
         );
         let of = |method: &str, path: &str| {
@@ -364,26 +366,27 @@ mod tests {
 
     #[test]
     fn a_path_that_can_be_read_in_two_ways_is_the_worst_case() {
-        let table = Table::new()
-            .row(Row::when("path", Test::Below("/private".into())).then(Hints::DELETES))
-            .row(Row::otherwise(Hints::READS));
+        let table = EffectTable::new()
+            .row(EffectRow::when("path", Condition::Below("/private".into())).then(Hints::DELETES))
+            .row(EffectRow::otherwise(Hints::READS));
         assert_eq!(table.of(&json!({"path": "/public/a"})), Hints::READS);
         assert_eq!(table.of(&json!({"path": "/private/a"})), Hints::DELETES);
         // Not the last row, though the first does not fit.
         for unclear in ["/%70rivate/a", "/public/../private/a", "//private/a", "private/a", ""] {
             assert_eq!(table.of(&json!({"path": unclear})), Hints::WORST, "{unclear:?}");
         }
-        let base = Table::new().row(Row::when("path", Test::Below("a".into())).then(Hints::READS));
+        let base = EffectTable::new()
+            .row(EffectRow::when("path", Condition::Below("a".into())).then(Hints::READS));
         assert_eq!(base.of(&json!({"path": "a/b"})), Hints::READS);
         assert_eq!(base.of(&json!({"path": "/a/b"})), Hints::WORST);
     }
 
     #[test]
     fn numbers_and_presence() {
-        let table = Table::new()
-            .row(Row::when("n", Test::Range(None, Some(10.0))).then(Hints::READS))
-            .row(Row::when("force", Test::Absent).then(Hints::ADDS))
-            .row(Row::when("force", Test::Present).then(Hints::DELETES));
+        let table = EffectTable::new()
+            .row(EffectRow::when("n", Condition::Range(None, Some(10.0))).then(Hints::READS))
+            .row(EffectRow::when("force", Condition::Absent).then(Hints::ADDS))
+            .row(EffectRow::when("force", Condition::Present).then(Hints::DELETES));
         assert_eq!(table.of(&json!({"n": 10})), Hints::READS);
         assert_eq!(table.of(&json!({"n": 10.0})), Hints::READS);
         assert_eq!(table.of(&json!({"n": 11})), Hints::ADDS);
@@ -391,29 +394,27 @@ mod tests {
         assert_eq!(table.of(&json!({"n": 11, "force": false})), Hints::DELETES);
     }
 
-    fn any_test() -> impl Strategy<Value = Test> {
+    fn any_test() -> impl Strategy<Value = Condition> {
         let value =
             prop_oneof![Just(json!("x")), Just(json!("y")), Just(json!(1)), Just(json!(2.5))];
         prop_oneof![
-            prop::collection::vec(value, 1..3).prop_map(Test::OneOf),
-            Just(Test::Present),
-            Just(Test::Absent),
-            (0..3_i32).prop_map(|n| Test::Range(Some(f64::from(n)), None)),
-            Just(Test::Below("/x".into())),
-            Just(Test::Glob("/*/y".into())),
+            prop::collection::vec(value, 1..3).prop_map(Condition::OneOf),
+            Just(Condition::Present),
+            Just(Condition::Absent),
+            (0..3_i32).prop_map(|n| Condition::Range(Some(f64::from(n)), None)),
+            Just(Condition::Below("/x".into())),
+            Just(Condition::Glob("/*/y".into())),
         ]
     }
 
-    fn any_table() -> impl Strategy<Value = Table> {
+    fn any_table() -> impl Strategy<Value = EffectTable> {
         let tests = prop::collection::vec((prop_oneof![Just("a"), Just("b")], any_test()), 0..3);
-        let row = (tests, any_hints()).prop_map(|(tests, hints)| Row {
+        let row = (tests, any_hints()).prop_map(|(tests, hints)| EffectRow {
             tests: tests.into_iter().map(|(at, test)| (Pointer::from(at), test)).collect(),
             annotations: hints.into(),
         });
-        (prop::collection::vec(row, 0..5), any::<bool>()).prop_map(|(rows, closed_world)| Table {
-            rows,
-            closed_world,
-            ..Table::default()
+        (prop::collection::vec(row, 0..5), any::<bool>()).prop_map(|(rows, closed_world)| {
+            EffectTable { rows, closed_world, ..EffectTable::default() }
         })
     }
 

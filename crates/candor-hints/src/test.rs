@@ -6,7 +6,7 @@ use crate::path::{self, Path};
 
 /// What a row asks of an argument's value.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Test {
+pub enum Condition {
     /// It is one of these values.
     OneOf(Vec<Value>),
     /// It is a path at or below this one. Only paths in normal form are compared: names that are separated by one slash each, and
@@ -24,14 +24,14 @@ pub enum Test {
 
 /// What a test finds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) enum Found {
+pub(crate) enum ConditionMatch {
     Yes,
     No,
     /// The value can be read in more than one way, so nothing can be said of it.
     Unclear,
 }
 
-impl Test {
+impl Condition {
     /// It is this value.
     pub fn equals(value: impl Into<Value>) -> Self {
         Self::OneOf(vec![value.into()])
@@ -55,7 +55,7 @@ impl Test {
     }
 
     /// Looks at a value that is there, or is not.
-    pub(crate) fn look(&self, value: Option<&Value>) -> Found {
+    pub(crate) fn look(&self, value: Option<&Value>) -> ConditionMatch {
         let found = match (self, value) {
             (Self::Absent, value) => value.is_none(),
             (Self::Present, value) => value.is_some(),
@@ -67,18 +67,22 @@ impl Test {
             (Self::Below(place), Some(value)) => return look_at_path(value, place, path::is_below),
             (Self::Glob(pattern), Some(value)) => return look_at_path(value, pattern, path::fits),
         };
-        if found { Found::Yes } else { Found::No }
+        if found { ConditionMatch::Yes } else { ConditionMatch::No }
     }
 }
 
-fn look_at_path(value: &Value, pattern: &str, fits: fn(&[&str], &[&str]) -> bool) -> Found {
-    let Some(text) = value.as_str() else { return Found::No };
+fn look_at_path(
+    value: &Value,
+    pattern: &str,
+    fits: fn(&[&str], &[&str]) -> bool,
+) -> ConditionMatch {
+    let Some(text) = value.as_str() else { return ConditionMatch::No };
     match (Path::read(text), Path::read(pattern)) {
         // A program may put one below a base folder, and read the other from the root.
         (Ok(path), Ok(pattern)) if path.absolute == pattern.absolute => {
-            if fits(&path.names, &pattern.names) { Found::Yes } else { Found::No }
+            if fits(&path.names, &pattern.names) { ConditionMatch::Yes } else { ConditionMatch::No }
         }
-        _ => Found::Unclear,
+        _ => ConditionMatch::Unclear,
     }
 }
 

@@ -10,11 +10,11 @@ use crate::grant::Grant;
 use crate::id::{Fence, Key, Moment, RecordId, Scope};
 use crate::machine::Transition;
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind, Via};
+use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
 
 /// What is known of a call outside the ledger. Written beside every transition that the call makes.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub struct Circumstances {
+pub struct AuditContext {
     /// The shape of the arguments: names and kinds, no values.
     pub shape: Option<Arc<str>>,
     /// A keyed digest of the arguments, so that equal calls can be found without their values.
@@ -53,27 +53,27 @@ pub struct AuditRow {
     pub scope: Scope,
     /// Under which key, if any.
     pub key: Option<Key>,
-    /// What happened: an event's name, `lapse`, `grant` or `revoke`, or what [`Note::event`] said.
+    /// What happened: an event's name, `lapse`, `grant` or `revoke`, or what [`CallNote::event`] said.
     pub event: String,
     /// What it changed in the record, if there is one.
-    pub change: Option<Change>,
+    pub change: Option<StateChange>,
     /// Why nobody knows what came of the call, if so.
-    pub reason: Option<Reason>,
+    pub reason: Option<UnknownReason>,
     /// What sort of outcome it brought, if any.
     pub outcome: Option<OutcomeKind>,
     /// The person who did it, if one did; of a start, who has approved it.
     pub by: Option<String>,
     /// On which way that was said, if it was an approval or a denial.
-    pub via: Option<Via>,
+    pub via: Option<ApprovalChannel>,
     /// Why it was denied, if they said so.
     pub why: Option<String>,
     /// What else is known.
-    pub circumstances: Circumstances,
+    pub circumstances: AuditContext,
 }
 
 /// A change of state, as a row tells it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Change {
+pub struct StateChange {
     /// Where the record stood.
     pub from: StateKind,
     /// Where it stands.
@@ -86,7 +86,7 @@ pub struct Change {
 
 /// A row for a call that has no record: without a key, refused, or only read.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Note {
+pub struct CallNote {
     /// Who called what, where.
     pub scope: Scope,
     /// Under which key, if it had one.
@@ -96,7 +96,7 @@ pub struct Note {
     /// What sort of outcome it had, if any.
     pub outcome: Option<OutcomeKind>,
     /// What else is known.
-    pub circumstances: Circumstances,
+    pub circumstances: AuditContext,
 }
 
 impl AuditRow {
@@ -104,7 +104,7 @@ impl AuditRow {
         id: &RecordId,
         at: Moment,
         transition: Transition,
-        circumstances: Circumstances,
+        circumstances: AuditContext,
     ) -> Self {
         let Transition { event, from, to, fence, attempt, reason, outcome, by, via, why } =
             transition;
@@ -114,7 +114,7 @@ impl AuditRow {
             scope: id.scope.clone(),
             key: Some(id.key.clone()),
             event: event.to_owned(),
-            change: Some(Change { from, to, fence, attempt }),
+            change: Some(StateChange { from, to, fence, attempt }),
             reason,
             outcome,
             by,
@@ -126,8 +126,8 @@ impl AuditRow {
 
     /// The row of a note that was made then. It has no number yet.
     #[must_use]
-    pub fn of_note(note: Note, at: Moment) -> Self {
-        let Note { scope, key, event, outcome, circumstances } = note;
+    pub fn of_note(note: CallNote, at: Moment) -> Self {
+        let CallNote { scope, key, event, outcome, circumstances } = note;
         Self {
             seq: 0,
             at,
@@ -146,14 +146,14 @@ impl AuditRow {
 
     /// The row of a grant that was given, or taken back.
     pub(crate) fn of_grant(event: &str, grant: &Grant, by: &str, at: Moment) -> Self {
-        let note = Note {
+        let note = CallNote {
             scope: grant.scope.clone(),
             key: None,
             event: event.to_owned(),
             outcome: None,
-            circumstances: Circumstances {
+            circumstances: AuditContext {
                 note: Some(format!("grant {}", grant.id).into()),
-                ..Circumstances::default()
+                ..AuditContext::default()
             },
         };
         Self { by: Some(by.to_owned()), ..Self::of_note(note, at) }
@@ -187,7 +187,7 @@ pub struct Filter {
 /// Which part of a long list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// What [`Paged::next`] of the part before said.
+    /// What [`PageOf::next`] of the part before said.
     pub from: Option<u64>,
     /// At most so many.
     pub most: usize,
@@ -212,7 +212,7 @@ pub enum Order {
 
 /// A part of a long list.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Paged<T> {
+pub struct PageOf<T> {
     /// What is in it.
     pub items: Vec<T>,
     /// Where the next part begins, if there is one.
@@ -221,7 +221,7 @@ pub struct Paged<T> {
 
 /// A record with its name.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Entry {
+pub struct RecordEntry {
     /// Whose, of what, under which key.
     pub id: RecordId,
     /// As it is written.
@@ -236,7 +236,7 @@ impl Filter {
             && self.state.is_none_or(|state| row.change.is_some_and(|change| change.to == state))
     }
 
-    pub(crate) fn has_entry(&self, entry: &Entry) -> bool {
+    pub(crate) fn has_entry(&self, entry: &RecordEntry) -> bool {
         self.has_scope(&entry.id.scope, Some(&entry.id.key), entry.stored.touched)
             && self.has_seen(entry)
     }
@@ -247,7 +247,7 @@ impl Filter {
     }
 
     /// By where a record stands now, which a store cannot know from what it has written.
-    pub(crate) fn has_seen(&self, entry: &Entry) -> bool {
+    pub(crate) fn has_seen(&self, entry: &RecordEntry) -> bool {
         let seen = entry.seen.as_ref().map_or(StateKind::Absent, |record| record.state.kind());
         self.state.is_none_or(|state| seen == state)
     }

@@ -25,8 +25,8 @@
 use std::sync::Arc;
 
 use crate::id::{Binding, Moment, Owner};
-use crate::outcome::{Body, Outcome, OutcomeKind};
-use crate::record::{License, Reason, Round, State, StateKind, Via};
+use crate::outcome::{Body, OutcomeKind, StoredResult};
+use crate::record::{ApprovalChannel, RecordState, Round, StartReason, StateKind, UnknownReason};
 
 /// What distinguishes the states, flat. The other members of a record are columns as they are.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -35,9 +35,9 @@ pub(crate) struct Columns {
     pub(crate) lapses: Option<i64>,
     pub(crate) owner: Option<[u8; 16]>,
     pub(crate) since: Option<i64>,
-    pub(crate) license: Option<Licensed>,
+    pub(crate) license: Option<StartReasonName>,
     pub(crate) started_by: Option<[u8; 16]>,
-    pub(crate) reason: Option<Reason>,
+    pub(crate) reason: Option<UnknownReason>,
     pub(crate) round: Option<u32>,
     pub(crate) by_whom: Option<String>,
     pub(crate) outcome_kind: Option<OutcomeKind>,
@@ -47,21 +47,21 @@ pub(crate) struct Columns {
     pub(crate) binding: Option<[u8; 32]>,
     pub(crate) gated: Option<i64>,
     pub(crate) decided_by: Option<String>,
-    pub(crate) via: Option<Via>,
+    pub(crate) via: Option<ApprovalChannel>,
     pub(crate) why: Option<String>,
     pub(crate) refuses_until: Option<i64>,
 }
 
-/// The name of a [`License`].
+/// The name of a [`StartReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Licensed {
+pub(crate) enum StartReasonName {
     First,
     NothingHappened,
     ByNature,
     Operator,
 }
 
-impl Licensed {
+impl StartReasonName {
     pub(crate) const fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
@@ -79,75 +79,75 @@ impl Licensed {
 }
 
 impl Columns {
-    pub(crate) fn of(state: &State) -> Self {
+    pub(crate) fn of(state: &RecordState) -> Self {
         let mut columns = Self {
             state: Some(state.kind()),
             lapses: state.lapses().map(|moment| moment.0),
             ..Self::default()
         };
         match state {
-            State::Open { license, .. } => columns.put_license(license),
-            State::Waiting { asked, binding, since, license, .. } => {
+            RecordState::Open { license, .. } => columns.put_license(license),
+            RecordState::Waiting { asked, binding, since, license, .. } => {
                 columns.put_question(binding, *since, license);
                 columns.outcome = Some(Arc::clone(asked));
             }
-            State::Approved { by, via, binding, since, license, .. } => {
+            RecordState::Approved { by, via, binding, since, license, .. } => {
                 columns.put_question(binding, *since, license);
                 columns.decided_by = Some(by.clone());
                 columns.via = Some(*via);
             }
-            State::Denied { by, via, reason, binding, since, until, license, .. } => {
+            RecordState::Denied { by, via, reason, binding, since, until, license, .. } => {
                 columns.refuses_until = Some(until.0);
                 columns.put_question(binding, *since, license);
                 columns.decided_by = Some(by.clone());
                 columns.via = Some(*via);
                 columns.why.clone_from(reason);
             }
-            State::Claimed { owner, license, .. } => {
+            RecordState::Claimed { owner, license, .. } => {
                 columns.owner = Some(owner.0);
                 columns.put_license(license);
             }
-            State::Dispatched { owner, started, round, .. } => {
+            RecordState::Dispatched { owner, started, round, .. } => {
                 columns.owner = Some(owner.0);
                 columns.since = Some(started.0);
                 columns.round = Some(round.0);
             }
-            State::Suspended { round, asked, started, .. } => {
+            RecordState::Suspended { round, asked, started, .. } => {
                 columns.since = Some(started.0);
                 columns.round = Some(round.0);
                 columns.put_outcome(asked);
             }
-            State::Completed { outcome, completed, resolved_by, .. } => {
+            RecordState::Completed { outcome, completed, resolved_by, .. } => {
                 columns.since = Some(completed.0);
                 columns.by_whom.clone_from(resolved_by);
                 columns.put_outcome(outcome);
             }
-            State::Indeterminate { reason, since, owner } => {
+            RecordState::Indeterminate { reason, since, owner } => {
                 columns.reason = Some(*reason);
                 columns.since = Some(since.0);
                 columns.owner = owner.map(|owner| owner.0);
             }
-            State::Tombstone { .. } => {}
-            State::Abandoned { by, .. } => columns.by_whom = Some(by.clone()),
+            RecordState::Tombstone { .. } => {}
+            RecordState::Abandoned { by, .. } => columns.by_whom = Some(by.clone()),
         }
         columns
     }
 
     /// `None`: a column that the state needs is empty, so nobody of us has written it.
-    pub(crate) fn state(self) -> Option<State> {
+    pub(crate) fn state(self) -> Option<RecordState> {
         let lapses = self.lapses.map(Moment);
         let since = self.since.map(Moment);
         Some(match self.state? {
             StateKind::Absent => return None,
-            StateKind::Open => State::Open { until: lapses?, license: self.take_license()? },
-            StateKind::Waiting => State::Waiting {
+            StateKind::Open => RecordState::Open { until: lapses?, license: self.take_license()? },
+            StateKind::Waiting => RecordState::Waiting {
                 asked: self.outcome.clone()?,
                 binding: Binding(self.binding?),
                 since: Moment(self.gated?),
                 until: lapses?,
                 license: self.take_license()?,
             },
-            StateKind::Approved => State::Approved {
+            StateKind::Approved => RecordState::Approved {
                 by: self.decided_by.clone()?,
                 via: self.via?,
                 binding: Binding(self.binding?),
@@ -155,7 +155,7 @@ impl Columns {
                 until: lapses?,
                 license: self.take_license()?,
             },
-            StateKind::Denied => State::Denied {
+            StateKind::Denied => RecordState::Denied {
                 by: self.decided_by.clone()?,
                 via: self.via?,
                 reason: self.why.clone(),
@@ -170,18 +170,18 @@ impl Columns {
                 keep_until: lapses?,
                 license: self.take_license()?,
             },
-            StateKind::Claimed => State::Claimed {
+            StateKind::Claimed => RecordState::Claimed {
                 owner: Owner(self.owner?),
                 lease: lapses?,
                 license: self.take_license()?,
             },
-            StateKind::Dispatched => State::Dispatched {
+            StateKind::Dispatched => RecordState::Dispatched {
                 owner: Owner(self.owner?),
                 lease: lapses?,
                 started: since?,
                 round: Round(self.round?),
             },
-            StateKind::Suspended => State::Suspended {
+            StateKind::Suspended => RecordState::Suspended {
                 round: Round(self.round?),
                 started: since?,
                 until: lapses?,
@@ -189,55 +189,60 @@ impl Columns {
             },
             StateKind::Completed => {
                 let (outcome, resolved_by) = self.take_outcome()?;
-                State::Completed { outcome, completed: since?, keep_until: lapses?, resolved_by }
+                RecordState::Completed {
+                    outcome,
+                    completed: since?,
+                    keep_until: lapses?,
+                    resolved_by,
+                }
             }
-            StateKind::Indeterminate => State::Indeterminate {
+            StateKind::Indeterminate => RecordState::Indeterminate {
                 reason: self.reason?,
                 since: since?,
                 owner: self.owner.map(Owner),
             },
-            StateKind::Tombstone => State::Tombstone { until: lapses? },
-            StateKind::Abandoned => State::Abandoned { by: self.by_whom?, until: lapses? },
+            StateKind::Tombstone => RecordState::Tombstone { until: lapses? },
+            StateKind::Abandoned => RecordState::Abandoned { by: self.by_whom?, until: lapses? },
         })
     }
 
-    fn put_question(&mut self, binding: &Binding, since: Moment, license: &License) {
+    fn put_question(&mut self, binding: &Binding, since: Moment, license: &StartReason) {
         self.binding = Some(binding.0);
         self.gated = Some(since.0);
         self.put_license(license);
     }
 
-    fn put_license(&mut self, license: &License) {
+    fn put_license(&mut self, license: &StartReason) {
         self.license = Some(match license {
-            License::First => Licensed::First,
-            License::NothingHappened => Licensed::NothingHappened,
-            License::ByNature { reason, since } => {
+            StartReason::First => StartReasonName::First,
+            StartReason::NothingHappened => StartReasonName::NothingHappened,
+            StartReason::ByNature { reason, since } => {
                 self.reason = Some(*reason);
                 self.since = Some(since.0);
-                Licensed::ByNature
+                StartReasonName::ByNature
             }
-            License::Operator { by, started_by } => {
+            StartReason::Operator { by, started_by } => {
                 self.by_whom = Some(by.clone());
                 self.started_by = started_by.map(|owner| owner.0);
-                Licensed::Operator
+                StartReasonName::Operator
             }
         });
     }
 
-    fn take_license(self) -> Option<License> {
+    fn take_license(self) -> Option<StartReason> {
         Some(match self.license? {
-            Licensed::First => License::First,
-            Licensed::NothingHappened => License::NothingHappened,
-            Licensed::ByNature => {
-                License::ByNature { reason: self.reason?, since: Moment(self.since?) }
+            StartReasonName::First => StartReason::First,
+            StartReasonName::NothingHappened => StartReason::NothingHappened,
+            StartReasonName::ByNature => {
+                StartReason::ByNature { reason: self.reason?, since: Moment(self.since?) }
             }
-            Licensed::Operator => {
-                License::Operator { by: self.by_whom?, started_by: self.started_by.map(Owner) }
+            StartReasonName::Operator => {
+                StartReason::Operator { by: self.by_whom?, started_by: self.started_by.map(Owner) }
             }
         })
     }
 
-    fn put_outcome(&mut self, outcome: &Outcome) {
+    fn put_outcome(&mut self, outcome: &StoredResult) {
         self.outcome_kind = Some(outcome.kind);
         match &outcome.body {
             Body::Kept(bytes) => self.outcome = Some(Arc::clone(bytes)),
@@ -249,12 +254,12 @@ impl Columns {
     }
 
     /// With who is named beside it.
-    fn take_outcome(self) -> Option<(Outcome, Option<String>)> {
+    fn take_outcome(self) -> Option<(StoredResult, Option<String>)> {
         let body = match self.outcome {
             Some(bytes) => Body::Kept(bytes),
             None => Body::Omitted { len: self.outcome_len?, digest: self.outcome_digest? },
         };
-        Some((Outcome { kind: self.outcome_kind?, body }, self.by_whom))
+        Some((StoredResult { kind: self.outcome_kind?, body }, self.by_whom))
     }
 }
 

@@ -4,13 +4,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
-use crate::outcome::Outcome;
-use crate::record::{Question, Reason, Round, StateKind, Via};
+use crate::outcome::StoredResult;
+use crate::record::{ApprovalChannel, RequestVersion, Round, StateKind, UnknownReason};
 
 /// What can happen to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A call came in that a person must approve. Answered with [`Answer::Waiting`] or [`Answer::Approved`], or with what a claim
+    /// A call came in that a person must approve. Answered with [`EventReply::Waiting`] or [`EventReply::Approved`], or with what a claim
     /// would be answered. Of one operation, a person is asked once, however often this is said.
     Ask {
         /// Its arguments.
@@ -29,13 +29,13 @@ pub enum Event {
     /// A person has decided. Only on a question that waits, and only if it is exactly this one.
     Decide {
         /// What they have seen.
-        question: Question,
+        question: RequestVersion,
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// What.
-        decision: Decision,
+        decision: Review,
     },
     /// A call came in that no person must approve (any more): may it be started? There is no claim with an approval: it would be looked at
     /// now and used later, when it may have run out.
@@ -48,7 +48,7 @@ pub enum Event {
         by_nature: bool,
     },
     /// A call came in and would start at once: [`Event::Claim`] and [`Event::Dispatch`] in one write, for who has nothing to do
-    /// in between. Answered with [`Answer::Started`], or with what a claim would be answered.
+    /// in between. Answered with [`EventReply::Started`], or with what a claim would be answered.
     Start {
         /// Its arguments.
         fingerprint: Fingerprint,
@@ -59,7 +59,7 @@ pub enum Event {
         /// It may start only with an approval that is bound to this, and uses it up. `None`: it needs none.
         approval: Option<Binding>,
     },
-    /// It is about to start. Only when this is answered with [`Answer::Done`] may it.
+    /// It is about to start. Only when this is answered with [`EventReply::Done`] may it.
     Dispatch(Holder),
     /// Its owner lives.
     Heartbeat(Holder),
@@ -70,7 +70,7 @@ pub enum Event {
         /// Who says so.
         holder: Holder,
         /// What was asked.
-        asked: Outcome,
+        asked: StoredResult,
     },
     /// The answer to a question is here: the call goes on, with another owner.
     Resume {
@@ -88,21 +88,21 @@ pub enum Event {
         /// Who says so.
         holder: Holder,
         /// What came of it.
-        outcome: Outcome,
+        outcome: StoredResult,
     },
     /// It was started, and will not say what came of it.
     Unknown {
         /// Who says so.
         holder: Holder,
         /// Why not.
-        reason: Reason,
+        reason: UnknownReason,
     },
     /// It ended with an error that need not be kept: it may be started again.
     Discard {
         /// Who says so.
         holder: Holder,
         /// Why it may.
-        why: Harmless,
+        why: RetryReason,
     },
     /// An operator says what came of a call of which nobody knows.
     Resolve {
@@ -149,7 +149,7 @@ pub struct Holder {
 
 /// What a person says to a question.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Decision {
+pub enum Review {
     /// It may be started, once.
     Approve,
     /// It may not.
@@ -161,7 +161,7 @@ pub enum Decision {
 
 /// Why a failed call may be started again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Harmless {
+pub enum RetryReason {
     /// To repeat it is harmless by its nature.
     ByNature,
     /// It said that nothing had happened.
@@ -172,7 +172,7 @@ pub enum Harmless {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
     /// It was done, with this result.
-    Done(Outcome),
+    Done(StoredResult),
     /// It was not done: it may be started once more.
     NotDone,
     /// Nobody will ever know: it is closed.
@@ -181,10 +181,10 @@ pub enum Resolution {
 
 /// What a record answers.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Answer {
+pub enum EventReply {
     /// A person is asked, and has not decided; see [`Store::watch`](crate::Store::watch).
     Waiting {
-        /// The number of the question, for [`Question`].
+        /// The number of the question, for [`RequestVersion`].
         fence: Fence,
         /// Since when they are asked.
         since: Moment,
@@ -200,7 +200,7 @@ pub enum Answer {
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// How long it may be used.
         until: Moment,
     },
@@ -209,7 +209,7 @@ pub enum Answer {
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// Why, if they said so.
         reason: Option<String>,
         /// How long that stands.
@@ -241,7 +241,7 @@ pub enum Answer {
     /// It has ended before: this is what came of it.
     Replay {
         /// The first outcome.
-        outcome: Outcome,
+        outcome: StoredResult,
         /// When.
         completed: Moment,
         /// How often it had been started.
@@ -269,7 +269,7 @@ pub enum Answer {
         /// What [`Event::Resume`] has to name.
         round: Round,
         /// What was asked.
-        asked: Outcome,
+        asked: StoredResult,
         /// How long an answer is waited for.
         until: Moment,
     },
@@ -278,7 +278,7 @@ pub enum Answer {
     /// It was started, and nobody knows what came of it.
     OutcomeUnknown {
         /// Why.
-        reason: Reason,
+        reason: UnknownReason,
         /// Since when.
         since: Moment,
     },
@@ -299,12 +299,12 @@ pub enum Answer {
     /// So it is, durably.
     Done,
     /// That cannot be said of this record.
-    Refused(Refusal),
+    Refused(EventError),
 }
 
 /// Why something cannot be said of a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Refusal {
+pub enum EventError {
     /// Nobody is asked (any more); this stands elsewhere.
     NotWaiting(StateKind),
     /// Something else is asked by now.
@@ -314,7 +314,7 @@ pub enum Refusal {
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// Where it stands since.
         stands: StateKind,
     },

@@ -8,7 +8,7 @@ use crate::id::{Binding, GrantId, Moment, Scope};
 
 /// What a person would permit.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Granting {
+pub struct NewGrant {
     /// Which tool, where, for which caller. Nothing in it is a pattern.
     pub scope: Scope,
     /// What it is bound to beyond that: the binding of the question that it is made from. When the tool has become another, a person is
@@ -45,8 +45,8 @@ pub struct Grant {
 
 impl Grant {
     /// As it is given now.
-    pub(crate) fn new(id: GrantId, granting: Granting, now: Moment) -> Self {
-        let Granting { scope, binding, pattern, by, lasts } = granting;
+    pub(crate) fn new(id: GrantId, granting: NewGrant, now: Moment) -> Self {
+        let NewGrant { scope, binding, pattern, by, lasts } = granting;
         let (since, until) = (now, now.after(lasts));
         Self { id, scope, binding: Some(binding), pattern, by, since, until, revoked: None }
     }

@@ -3,11 +3,11 @@
 //! The promise: *within the retention window, for one scope and key, a call is started at most once, and every answer is the
 //! first result or an explicit unknown.* Never "exactly once": what a call does to the world before it dies, no ledger knows.
 //!
-//! - [`Record`], [`State`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
-//! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`Answer`] comes out.
+//! - [`Record`], [`RecordState`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
+//! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`EventReply`] comes out.
 //! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: what a person permits for a while.
-//!   [`Turns`]: who is shown where not all that waits has room.
-//! - [`Rules`]: how long, how large, how many.
+//!   [`PendingApprovals`]: who is shown where not all that waits has room.
+//! - [`LedgerLimits`]: how long, how large, how many.
 //! - [`Store`]: the seam. [`open`] gives what a URL names:
 //!
 //!   | URL | store | for |
@@ -37,20 +37,20 @@
 //! };
 //! let fingerprint = Fingerprint([7; 32]);
 //! let owner = Owner::random()?;
-//! let say = |event| store.apply(&id, event, Circumstances::default());
+//! let say = |event| store.apply(&id, event, AuditContext::default());
 //!
 //! // Durable before the first thing happens. Who has something to do first (connect, wait for others) says `Claim`, does it, and
 //! // says `Dispatch`.
-//! let Answer::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false, approval: None }).await? else {
+//! let EventReply::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false, approval: None }).await? else {
 //!     return Ok(()); // a replay, somebody else at it, an unknown outcome, …: nothing is started
 //! };
 //! let holder = Holder { owner, fence };
-//! let outcome = Outcome::new(OutcomeKind::Success, *b"invoice 4711");
+//! let outcome = StoredResult::new(OutcomeKind::Success, *b"invoice 4711");
 //! say(Event::Complete { holder, outcome: outcome.clone() }).await?;
 //!
 //! // The same call again is answered from the ledger.
 //! let again = store.recall(&id, fingerprint, false).await?;
-//! assert!(matches!(again, Some(Answer::Replay { outcome: first, .. }) if first == outcome));
+//! assert!(matches!(again, Some(EventReply::Replay { outcome: first, .. }) if first == outcome));
 //! # Ok(()) }
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
@@ -69,20 +69,20 @@
 //! #     },
 //! #     key: Key::new("order-17")?,
 //! # };
-//! let say = |event| store.apply(&id, event, Circumstances::default());
+//! let say = |event| store.apply(&id, event, AuditContext::default());
 //! let asked = b"Delete invoice 4711?"[..].into();
 //! let ask = Event::Ask { fingerprint, binding, asked, by_nature: false, keyless: false };
-//! let Answer::Waiting { fence, .. } = say(ask).await? else { return Ok(()) };
+//! let EventReply::Waiting { fence, .. } = say(ask).await? else { return Ok(()) };
 //!
 //! // A person looks at what waits, and decides on exactly that.
 //! let waiting = store.waiting(Filter::default(), Page { order: Order::Oldest, ..Page::default() }).await?;
 //! let question = waiting.items[0].stored.question().unwrap();
-//! assert_eq!(question, Question { fence, fingerprint, binding });
-//! say(Event::Decide { question, by: "olga".into(), via: Via::Operator, decision: Decision::Approve }).await?;
+//! assert_eq!(question, RequestVersion { fence, fingerprint, binding });
+//! say(Event::Decide { question, by: "olga".into(), via: ApprovalChannel::Operator, decision: Review::Approve }).await?;
 //!
 //! let start = || Event::Start { fingerprint, owner: Owner([1; 16]), by_nature: false, approval: Some(binding) };
-//! assert!(matches!(say(start()).await?, Answer::Started { .. }));
-//! assert!(matches!(say(start()).await?, Answer::InFlight { .. }));
+//! assert!(matches!(say(start()).await?, EventReply::Started { .. }));
+//! assert!(matches!(say(start()).await?, EventReply::InFlight { .. }));
 //! # Ok(()) }
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
@@ -111,23 +111,29 @@ mod turns;
 mod watchers;
 
 pub use audit::{
-    AuditRow, CallError, Change, Circumstances, Entry, Filter, Note, Order, Page, Paged,
+    AuditContext, AuditRow, CallError, CallNote, Filter, Order, Page, PageOf, RecordEntry,
+    StateChange,
 };
-pub use event::{Answer, Decision, Event, Harmless, Holder, Refusal, Resolution};
-pub use grant::{Grant, Granting};
+pub use event::{Event, EventError, EventReply, Holder, Resolution, RetryReason, Review};
+pub use grant::{Grant, NewGrant};
 pub use id::{
     BadKey, Binding, DigestPrefix, Fence, Fingerprint, GrantId, Key, Moment, Owner, RecordDigest,
     RecordId, Scope,
 };
 pub use memory::MemoryStore;
-pub use outcome::{Body, Outcome, OutcomeKind};
-pub use place::{Place, open};
+pub use outcome::{Body, OutcomeKind, StoredResult};
+pub use place::{LedgerAddress, open};
 #[cfg(feature = "postgres")]
 pub use postgres::PostgresStore;
-pub use record::{License, Question, Reason, Record, Round, State, StateKind, Via};
-pub use rules::{Quota, Quotas, Rules, Usage};
+pub use record::{
+    ApprovalChannel, Record, RecordState, RequestVersion, Round, StartReason, StateKind,
+    UnknownReason,
+};
+pub use rules::{LedgerLimits, Quota, Quotas, Usage};
 #[cfg(feature = "sqlite")]
 pub use sqlite::{SqliteStore, default_path};
-pub use store::{Clock, Export, Options, Seen, Store, StoreError, StoreFuture, Swept};
-pub use turns::{Turns, Waits};
+pub use store::{
+    Clock, Export, Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport,
+};
+pub use turns::{PendingApproval, PendingApprovals};
 pub use watchers::POLL;

@@ -4,31 +4,31 @@ use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{SystemTime, UNIX_EPOCH};
 
-use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
-use crate::event::{Answer, Event};
-use crate::grant::{Grant, Granting};
+use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Order, Page, PageOf, RecordEntry};
+use crate::event::{Event, EventReply};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
-use crate::machine::{self, After};
+use crate::machine::{self, RecordWrite};
 use crate::plan::plan;
-use crate::record::{Record, State, StateKind};
-use crate::rules::{Quota, Rules, Usage};
-use crate::store::{Clock, Options, Seen, Store, StoreError, StoreFuture, Swept};
+use crate::record::{Record, RecordState, StateKind};
+use crate::rules::{LedgerLimits, Quota, Usage};
+use crate::store::{Clock, Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
 use crate::watchers::Watchers;
 
 /// Records in memory.
 pub struct MemoryStore {
-    tables: Arc<Mutex<Tables>>,
+    tables: Arc<Mutex<MemoryTables>>,
     watchers: Watchers,
-    rules: Rules,
+    rules: LedgerLimits,
     clock: Clock,
 }
 
-type Kept = (u64, RecordId, Record);
+type MemoryRecord = (u64, RecordId, Record);
 
 #[derive(Default)]
-struct Tables {
+struct MemoryTables {
     /// With the number of its row, for paging.
-    records: HashMap<RecordDigest, Kept>,
+    records: HashMap<RecordDigest, MemoryRecord>,
     order: BTreeMap<u64, RecordDigest>,
     /// Records that wait for a person, by the row that tells of it.
     waiting: BTreeMap<u64, RecordDigest>,
@@ -38,7 +38,7 @@ struct Tables {
     last: u64,
 }
 
-impl Tables {
+impl MemoryTables {
     fn next(&mut self) -> u64 {
         self.last += 1;
         self.last
@@ -54,10 +54,10 @@ impl Tables {
         &mut self,
         id: &RecordId,
         event: Event,
-        circumstances: &Circumstances,
+        circumstances: &AuditContext,
         now: Moment,
-        rules: &Rules,
-    ) -> Result<(Answer, bool), StoreError> {
+        rules: &LedgerLimits,
+    ) -> Result<(EventReply, bool), StoreError> {
         let digest = id.digest();
         let before = self.records.get(&digest).map(|(.., record)| record);
         let usage = self.usage.get(&id.scope.principal).copied().unwrap_or_default();
@@ -66,10 +66,10 @@ impl Tables {
             _ => 0,
         };
         let plan = plan(id, before, usage, waiting, event, circumstances, now, rules)?;
-        let changed = plan.after != After::Unchanged;
+        let changed = plan.after != RecordWrite::Unchanged;
         match plan.after {
-            After::Unchanged => {}
-            After::Written(record) => {
+            RecordWrite::Unchanged => {}
+            RecordWrite::Written(record) => {
                 if let Some((.., place)) = self.records.get_mut(&digest) {
                     *place = record;
                 } else {
@@ -78,7 +78,7 @@ impl Tables {
                     self.records.insert(digest, (row, id.clone(), record));
                 }
             }
-            After::Removed => {
+            RecordWrite::Removed => {
                 if let Some((row, ..)) = self.records.remove(&digest) {
                     self.order.remove(&row);
                 }
@@ -89,7 +89,8 @@ impl Tables {
             self.waiting.retain(|_, waiting| *waiting != digest);
         }
         plan.rows.into_iter().for_each(|row| self.append(row));
-        let waits = |(.., record): &Kept| matches!(record.state, State::Waiting { .. });
+        let waits =
+            |(.., record): &MemoryRecord| matches!(record.state, RecordState::Waiting { .. });
         if changed && self.records.get(&digest).is_some_and(waits) {
             self.waiting.insert(self.last, digest);
         }
@@ -97,7 +98,7 @@ impl Tables {
     }
 
     fn count_waiting(&self, principal: &str, now: Moment) -> u64 {
-        let waits = |(_, id, record): &&Kept| {
+        let waits = |(_, id, record): &&MemoryRecord| {
             id.scope.principal == principal && record.state.lapses().is_some_and(|due| now <= due)
         };
         let waiting = self.waiting.values().filter_map(|digest| self.records.get(digest));
@@ -110,7 +111,7 @@ impl Tables {
     }
 }
 
-fn lock(tables: &Mutex<Tables>) -> MutexGuard<'_, Tables> {
+fn lock(tables: &Mutex<MemoryTables>) -> MutexGuard<'_, MemoryTables> {
     tables.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -136,10 +137,10 @@ fn part<'a, T: 'a>(
     }
 }
 
-fn paged<T>(found: impl Iterator<Item = (u64, T)>, most: usize) -> Paged<T> {
+fn paged<T>(found: impl Iterator<Item = (u64, T)>, most: usize) -> PageOf<T> {
     let mut found = found;
     let items = found.by_ref().take(most).map(|(_, item)| item).collect();
-    Paged { items, next: found.next().map(|(at, _)| at) }
+    PageOf { items, next: found.next().map(|(at, _)| at) }
 }
 
 impl MemoryStore {
@@ -147,7 +148,7 @@ impl MemoryStore {
     #[must_use]
     pub fn new(options: Options) -> Self {
         let Options { rules, clock, max_bytes: _ } = options;
-        let tables: Arc<Mutex<Tables>> = Arc::default();
+        let tables: Arc<Mutex<MemoryTables>> = Arc::default();
         let watchers = {
             let (tables, rules, clock) = (Arc::clone(&tables), rules.clone(), clock.clone());
             Watchers::new(move |digest, seen| {
@@ -162,14 +163,19 @@ impl MemoryStore {
         moment(&self.clock)
     }
 
-    fn entry(&self, (_, id, record): &Kept) -> Entry {
+    fn entry(&self, (_, id, record): &MemoryRecord) -> RecordEntry {
         let seen = machine::seen(record.clone(), self.now(), &self.rules);
-        Entry { id: id.clone(), stored: record.clone(), seen }
+        RecordEntry { id: id.clone(), stored: record.clone(), seen }
     }
 }
 
 /// Whether a record is still where it was seen.
-pub(crate) fn stands(record: Option<Record>, seen: Seen, now: Moment, rules: &Rules) -> bool {
+pub(crate) fn stands(
+    record: Option<Record>,
+    seen: RecordVersion,
+    now: Moment,
+    rules: &LedgerLimits,
+) -> bool {
     record
         .and_then(|record| machine::seen(record, now, rules))
         .is_some_and(|record| (record.fence, record.state.kind()) == (seen.fence, seen.state))
@@ -184,8 +190,8 @@ impl Store for MemoryStore {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer> {
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply> {
         let now = self.now();
         let applied = lock(&self.tables).apply(id, event, &circumstances, now, &self.rules);
         if matches!(applied, Ok((_, true))) {
@@ -199,18 +205,18 @@ impl Store for MemoryStore {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>> {
+    ) -> StoreFuture<'_, Option<EventReply>> {
         let tables = lock(&self.tables);
         let record = tables.records.get(&id.digest()).map(|(.., record)| record);
         ready(Ok(machine::recall(record, fingerprint, by_nature, self.now(), &self.rules)))
     }
 
-    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {
         lock(&self.tables).append(AuditRow::of_note(note, self.now()));
         ready(Ok(()))
     }
 
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
             loop {
@@ -224,7 +230,7 @@ impl Store for MemoryStore {
         })
     }
 
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
         let now = self.now();
         let mut tables = lock(&self.tables);
         let due: Vec<RecordId> = tables
@@ -234,9 +240,9 @@ impl Store for MemoryStore {
             .map(|(_, id, _)| id.clone())
             .take(most)
             .collect();
-        let mut swept = Swept::default();
+        let mut swept = SweepReport::default();
         for id in due {
-            match tables.apply(&id, Event::Sweep, &Circumstances::default(), now, &self.rules) {
+            match tables.apply(&id, Event::Sweep, &AuditContext::default(), now, &self.rules) {
                 Ok((_, changed)) => swept.records += usize::from(changed),
                 Err(error) => return ready(Err(error)),
             }
@@ -249,12 +255,12 @@ impl Store for MemoryStore {
         ready(Ok(swept))
     }
 
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         let tables = lock(&self.tables);
         ready(Ok(tables.records.get(&id.digest()).map(|kept| self.entry(kept))))
     }
 
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         let tables = lock(&self.tables);
         let entries = part(&tables.order, page)
             .filter_map(|(at, digest)| Some((at, self.entry(tables.records.get(digest)?))))
@@ -262,7 +268,7 @@ impl Store for MemoryStore {
         ready(Ok(paged(entries, page.most)))
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         let filter = Filter { state: Some(StateKind::Waiting), ..filter };
         let tables = lock(&self.tables);
         let entries = part(&tables.waiting, page)
@@ -271,7 +277,7 @@ impl Store for MemoryStore {
         ready(Ok(paged(entries, page.most)))
     }
 
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant> {
         let now = self.now();
         let id = match GrantId::random() {
             Ok(id) => id,
@@ -306,7 +312,7 @@ impl Store for MemoryStore {
         ready(Ok(Some(grant)))
     }
 
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>> {
         let tables = lock(&self.tables);
         let grants = part(&tables.grants, page)
             .filter(|(_, grant)| filter.has_grant(grant))
@@ -319,7 +325,7 @@ impl Store for MemoryStore {
         ready(Ok(lock(&self.tables).in_force(scope, now)))
     }
 
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>> {
         let tables = lock(&self.tables);
         let rows = part(&tables.rows, page)
             .filter(|(_, row)| filter.has_row(row))
@@ -327,7 +333,7 @@ impl Store for MemoryStore {
         ready(Ok(paged(rows, page.most)))
     }
 
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
         let tables = lock(&self.tables);
         let of_this = |row: &&AuditRow| {
             row.change.is_some() && row.key.as_ref() == Some(&id.key) && row.scope == id.scope
@@ -335,7 +341,7 @@ impl Store for MemoryStore {
         ready(Ok(tables.rows.values().filter(of_this).cloned().collect()))
     }
 
-    fn rules(&self) -> &Rules {
+    fn rules(&self) -> &LedgerLimits {
         &self.rules
     }
 

@@ -35,7 +35,7 @@ impl OutcomeKind {
 
 /// The first result of a call: what every later answer repeats.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Outcome {
+pub struct StoredResult {
     /// What sort it is.
     pub kind: OutcomeKind,
     /// The result itself, as far as it is kept.
@@ -56,7 +56,7 @@ pub enum Body {
     },
 }
 
-impl Outcome {
+impl StoredResult {
     /// An outcome with all its bytes.
     #[must_use]
     pub fn new(kind: OutcomeKind, bytes: impl Into<Arc<[u8]>>) -> Self {
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn what_is_too_large_leaves_its_length_and_digest() {
-        let small = Outcome::new(OutcomeKind::Success, *b"four");
+        let small = StoredResult::new(OutcomeKind::Success, *b"four");
         assert_eq!(small.clone().within(4), small);
         let cut = small.within(3);
         assert_eq!(cut.kept(), 0);

@@ -9,7 +9,7 @@ use crate::store::{Options, Store, StoreError};
 
 /// Where a ledger is.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place {
+pub enum LedgerAddress {
     /// In the memory of one process.
     Memory,
     /// In a SQLite file.
@@ -18,17 +18,17 @@ pub enum Place {
     Server(String),
 }
 
-impl Place {
+impl LedgerAddress {
     /// Reads `sqlite:PATH`, `postgres://…`, `memory:`, or a path alone.
     ///
     /// # Errors
     /// It names no store that we know.
     ///
     /// ```
-    /// use candor_ledger::Place;
-    /// assert_eq!(Place::parse("sqlite:a/b.db"), Ok(Place::File("a/b.db".into())));
-    /// assert_eq!(Place::parse("./ledger.db"), Ok(Place::File("./ledger.db".into())));
-    /// assert!(Place::parse("mysql://db/x").is_err());
+    /// use candor_ledger::LedgerAddress;
+    /// assert_eq!(LedgerAddress::parse("sqlite:a/b.db"), Ok(LedgerAddress::File("a/b.db".into())));
+    /// assert_eq!(LedgerAddress::parse("./ledger.db"), Ok(LedgerAddress::File("./ledger.db".into())));
+    /// assert!(LedgerAddress::parse("mysql://db/x").is_err());
     /// ```
     pub fn parse(text: &str) -> Result<Self, StoreError> {
         match text.split_once(':') {
@@ -68,7 +68,7 @@ impl Place {
     /// as when a server opens it.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if there is no ledger; that of memory never is. Else as [`Place::open`].
+    /// [`StoreError::Absent`] if there is no ledger; that of memory never is. Else as [`LedgerAddress::open`].
     pub fn open_existing(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::Memory => Err(StoreError::Absent),
@@ -113,7 +113,7 @@ fn server(_: &str, _: Options) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::NotBuiltIn { what: "PostgreSQL", feature: "postgres" })
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for LedgerAddress {
     /// For people: without what may be a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -133,12 +133,12 @@ fn without_secrets(url: &str) -> String {
     format!("{scheme}://{place}")
 }
 
-/// Opens the store that a text names, as [`Place::parse`] reads it.
+/// Opens the store that a text names, as [`LedgerAddress::parse`] reads it.
 ///
 /// # Errors
 /// It names no store that we know, or the store cannot be opened.
 pub fn open(place: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-    Place::parse(place)?.open(options)
+    LedgerAddress::parse(place)?.open(options)
 }
 
 #[cfg(test)]
@@ -147,22 +147,22 @@ mod tests {
 
     #[test]
     fn paths_and_urls() {
-        let named = |text: &str| Place::parse(text).unwrap().to_string();
+        let named = |text: &str| LedgerAddress::parse(text).unwrap().to_string();
         assert_eq!(named("sqlite:///var/a.db"), "/var/a.db");
         assert_eq!(named("./odd:name.db"), "./odd:name.db");
         assert_eq!(named("C:\\state\\ledger.db"), "C:\\state\\ledger.db");
         assert_eq!(named("memory:"), "memory:");
         for bad in ["", "memory", "memory:x", "sqlite:", "ledger", "http://db/x"] {
-            assert!(Place::parse(bad).is_err(), "{bad}");
+            assert!(LedgerAddress::parse(bad).is_err(), "{bad}");
         }
     }
 
     #[test]
     fn a_password_is_not_shown() {
-        let named = |text: &str| Place::parse(text).unwrap().to_string();
+        let named = |text: &str| LedgerAddress::parse(text).unwrap().to_string();
         assert_eq!(named("postgres://ann:s3cr@t@db:5432/x?password=no"), "postgres://db:5432/x");
         assert_eq!(named("postgres://ann:a/b@db/x"), "postgres://db/x");
-        let unknown = Place::parse("mysql://ann:secret@db/x").unwrap_err().to_string();
+        let unknown = LedgerAddress::parse("mysql://ann:secret@db/x").unwrap_err().to_string();
         assert!(!unknown.contains("secret"), "{unknown}");
     }
 }

@@ -4,16 +4,16 @@
 
 use std::sync::Arc;
 
-use crate::audit::{AuditRow, CallError, Circumstances};
-use crate::event::{Answer, Event, Resolution};
+use crate::audit::{AuditContext, AuditRow, CallError};
+use crate::event::{Event, EventReply, Resolution};
 use crate::id::{Moment, RecordId};
-use crate::machine::{After, Step, step};
-use crate::record::{Record, State, StateKind};
-use crate::rules::{Quota, Rules, Usage};
+use crate::machine::{RecordWrite, Step, step};
+use crate::record::{Record, RecordState, StateKind};
+use crate::rules::{LedgerLimits, Quota, Usage};
 
-pub(crate) struct Plan {
-    pub(crate) answer: Answer,
-    pub(crate) after: After,
+pub(crate) struct WritePlan {
+    pub(crate) answer: EventReply,
+    pub(crate) after: RecordWrite,
     pub(crate) usage: Usage,
     /// How many questions wait then, for who plans several events before any is written.
     #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
@@ -29,18 +29,20 @@ pub(crate) fn plan(
     usage: Usage,
     waiting: u64,
     event: Event,
-    circumstances: &Circumstances,
+    circumstances: &AuditContext,
     now: Moment,
-    rules: &Rules,
-) -> Result<Plan, Quota> {
+    rules: &LedgerLimits,
+) -> Result<WritePlan, Quota> {
     let name = event.name();
     let mut step = match outcome_limit(&event, usage, rules) {
         None => step(before, event, now, rules),
-        Some(max_outcome) => step(before, event, now, &Rules { max_outcome, ..rules.clone() }),
+        Some(max_outcome) => {
+            step(before, event, now, &LedgerLimits { max_outcome, ..rules.clone() })
+        }
     };
     let made = has_changed(&step, name);
     let error = circumstances.error.as_ref().filter(|_| made).map(within_limits);
-    if let After::Written(record) = &mut step.after
+    if let RecordWrite::Written(record) = &mut step.after
         && made
     {
         if matches!(name, "complete" | "discard") {
@@ -59,8 +61,8 @@ pub(crate) fn plan(
         }
     }
     let (after, waiting) = match &step.after {
-        After::Unchanged => (usage, waiting),
-        After::Written(record) => {
+        RecordWrite::Unchanged => (usage, waiting),
+        RecordWrite::Written(record) => {
             let after = usage.changed(before, Some(record), now);
             let is_new = step.transitions.iter().any(|change| change.from == StateKind::Absent);
             // A record that was a tombstone and is used anew takes room again, too.
@@ -73,7 +75,7 @@ pub(crate) fn plan(
             }
             (after, (waiting + waits).saturating_sub(waited))
         }
-        After::Removed => {
+        RecordWrite::Removed => {
             (usage.changed(before, None, now), waiting.saturating_sub(waits(before, now)))
         }
     };
@@ -83,11 +85,11 @@ pub(crate) fn plan(
         .map(|transition| {
             // What time alone did before the event has no error.
             let error = error.clone().filter(|_| transition.event == name);
-            let circumstances = Circumstances { error, arguments: None, ..circumstances.clone() };
+            let circumstances = AuditContext { error, arguments: None, ..circumstances.clone() };
             AuditRow::of_transition(id, now, transition, circumstances)
         })
         .collect();
-    Ok(Plan { answer: step.answer, after: step.after, usage: after, waiting, rows })
+    Ok(WritePlan { answer: step.answer, after: step.after, usage: after, waiting, rows })
 }
 
 /// Bytes of an error's code, and of its message, that are stored.
@@ -115,15 +117,13 @@ fn has_changed(step: &Step, event: &str) -> bool {
 
 /// 1 if it is a question that waits, and 0 if not.
 fn waits(record: Option<&Record>, now: Moment) -> u64 {
-    u64::from(
-        record.is_some_and(
-            |record| matches!(record.state, State::Waiting { until, .. } if now <= until),
-        ),
-    )
+    u64::from(record.is_some_and(
+        |record| matches!(record.state, RecordState::Waiting { until, .. } if now <= until),
+    ))
 }
 
 /// An outcome for which there is no room is left out, and never a reason to fail. A question for which there is none is not asked.
-fn outcome_limit(event: &Event, usage: Usage, rules: &Rules) -> Option<u64> {
+fn outcome_limit(event: &Event, usage: Usage, rules: &LedgerLimits) -> Option<u64> {
     let brings_one = matches!(
         event,
         Event::Ask { .. }

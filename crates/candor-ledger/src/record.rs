@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use crate::audit::CallError;
 use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
-use crate::outcome::Outcome;
+use crate::outcome::StoredResult;
 
 /// All that the ledger knows of one operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -27,16 +27,16 @@ pub struct Record {
     /// The arguments, as operators may see them, if they are stored. They go with the result.
     pub arguments: Option<Arc<[u8]>>,
     /// Where the operation stands.
-    pub state: State,
+    pub state: RecordState,
 }
 
 /// Where an operation stands.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum State {
+pub enum RecordState {
     /// Nobody holds it, and it may be claimed. The row stays for a while because its fence must not go back.
     Open {
         /// Why it may be started.
-        license: License,
+        license: StartReason,
         /// The row is not needed after this.
         until: Moment,
     },
@@ -51,14 +51,14 @@ pub enum State {
         /// How long a decision is waited for.
         until: Moment,
         /// Why it may be started, if they approve.
-        license: License,
+        license: StartReason,
     },
     /// A person has said yes, once: the start that uses it leaves this state, and nothing comes back to it.
     Approved {
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// What else it is bound to.
         binding: Binding,
         /// When.
@@ -66,14 +66,14 @@ pub enum State {
         /// How long it may be used.
         until: Moment,
         /// Why it may be started, beside that.
-        license: License,
+        license: StartReason,
     },
     /// A person has said no. The state outlives the denial, so that history shows it; after `until` the call may ask again.
     Denied {
         /// Who.
         by: String,
         /// On which way.
-        via: Via,
+        via: ApprovalChannel,
         /// Why, if they said so.
         reason: Option<String>,
         /// What else they were asked for.
@@ -85,7 +85,7 @@ pub enum State {
         /// When time alone changes the record.
         keep_until: Moment,
         /// Why it may be started after `until`. A denial does not make an unknown outcome known.
-        license: License,
+        license: StartReason,
     },
     /// Somebody prepares to start it. Nothing has happened yet.
     Claimed {
@@ -94,7 +94,7 @@ pub enum State {
         /// Until when they are believed to live.
         lease: Moment,
         /// Why it may be started.
-        license: License,
+        license: StartReason,
     },
     /// It was started. From here on, only its owner or an operator can say what came of it.
     Dispatched {
@@ -112,7 +112,7 @@ pub enum State {
         /// The number of the question.
         round: Round,
         /// What was asked, so that a caller who lost it is asked the same again and not something new.
-        asked: Outcome,
+        asked: StoredResult,
         /// When the call was started.
         started: Moment,
         /// How long an answer is waited for.
@@ -121,7 +121,7 @@ pub enum State {
     /// It ended.
     Completed {
         /// With this.
-        outcome: Outcome,
+        outcome: StoredResult,
         /// When.
         completed: Moment,
         /// How long the outcome is kept.
@@ -132,7 +132,7 @@ pub enum State {
     /// It was started, and nobody knows what came of it. Stays until its owner returns or an operator decides.
     Indeterminate {
         /// Why nobody knows.
-        reason: Reason,
+        reason: UnknownReason,
         /// Since when.
         since: Moment,
         /// Who may still say what came of it. Nobody, if it was lost while it waited for an answer.
@@ -154,14 +154,14 @@ pub enum State {
 
 /// On which way a decision came.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Via {
+pub enum ApprovalChannel {
     /// From an operator, on a channel that no caller has.
     Operator,
     /// Through the caller's own client. It is as good as that client is.
     Client,
 }
 
-impl Via {
+impl ApprovalChannel {
     /// The word in the store and in history.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -181,7 +181,7 @@ impl Via {
 /// What a person is asked. Who decides names all of it, so what is decided is what was seen: fences begin anew when a record is forgotten,
 /// and a page that was left open for days must not decide on other arguments.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub struct Question {
+pub struct RequestVersion {
     /// The number of the question within the record.
     pub fence: Fence,
     /// The arguments.
@@ -200,12 +200,12 @@ impl Record {
 
     /// What is, or was, asked of a person, if it stands at that.
     #[must_use]
-    pub const fn question(&self) -> Option<Question> {
+    pub const fn question(&self) -> Option<RequestVersion> {
         match self.state {
-            State::Waiting { binding, .. }
-            | State::Approved { binding, .. }
-            | State::Denied { binding, .. } => {
-                Some(Question { fence: self.fence, fingerprint: self.fingerprint, binding })
+            RecordState::Waiting { binding, .. }
+            | RecordState::Approved { binding, .. }
+            | RecordState::Denied { binding, .. } => {
+                Some(RequestVersion { fence: self.fence, fingerprint: self.fingerprint, binding })
             }
             _ => None,
         }
@@ -218,7 +218,7 @@ pub struct Round(pub u32);
 
 /// Why an operation may be started.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum License {
+pub enum StartReason {
     /// It never was.
     First,
     /// It was, but the call itself said that nothing had happened.
@@ -226,7 +226,7 @@ pub enum License {
     /// It was, and a repetition is harmless by nature. Good only for a claim that says the same of itself.
     ByNature {
         /// Why it would be unknown otherwise.
-        reason: Reason,
+        reason: UnknownReason,
         /// Since when.
         since: Moment,
     },
@@ -241,7 +241,7 @@ pub enum License {
 
 /// Why nobody knows what came of a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Reason {
+pub enum UnknownReason {
     /// Its owner was not heard of in time: it died, or it is very slow.
     LeaseEnded,
     /// It panicked on the way.
@@ -256,7 +256,7 @@ pub enum Reason {
     Failed,
 }
 
-impl Reason {
+impl UnknownReason {
     const ALL: [Self; 6] = [
         Self::LeaseEnded,
         Self::Panicked,
@@ -291,27 +291,27 @@ impl Reason {
 pub enum StateKind {
     /// There is no record.
     Absent,
-    /// See [`State::Open`].
+    /// See [`RecordState::Open`].
     Open,
-    /// See [`State::Waiting`].
+    /// See [`RecordState::Waiting`].
     Waiting,
-    /// See [`State::Approved`].
+    /// See [`RecordState::Approved`].
     Approved,
-    /// See [`State::Denied`].
+    /// See [`RecordState::Denied`].
     Denied,
-    /// See [`State::Claimed`].
+    /// See [`RecordState::Claimed`].
     Claimed,
-    /// See [`State::Dispatched`].
+    /// See [`RecordState::Dispatched`].
     Dispatched,
-    /// See [`State::Suspended`].
+    /// See [`RecordState::Suspended`].
     Suspended,
-    /// See [`State::Completed`].
+    /// See [`RecordState::Completed`].
     Completed,
-    /// See [`State::Indeterminate`].
+    /// See [`RecordState::Indeterminate`].
     Indeterminate,
-    /// See [`State::Tombstone`].
+    /// See [`RecordState::Tombstone`].
     Tombstone,
-    /// See [`State::Abandoned`].
+    /// See [`RecordState::Abandoned`].
     Abandoned,
 }
 
@@ -358,7 +358,7 @@ impl StateKind {
     }
 }
 
-impl State {
+impl RecordState {
     /// Its name.
     #[must_use]
     pub const fn kind(&self) -> StateKind {

@@ -4,14 +4,14 @@ use std::fmt;
 use std::time::Duration;
 
 use crate::id::Moment;
-use crate::record::{Record, State};
+use crate::record::{Record, RecordState};
 
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// The limits of a ledger. All that share a store should have the same.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct Rules {
+pub struct LedgerLimits {
     /// How long an owner is believed to live without a word. 30 seconds: a heartbeat every ten survives two lost ones.
     pub lease: Duration,
     /// How long an outcome is replayed, from the completion on. 24 hours.
@@ -34,7 +34,7 @@ pub struct Rules {
     pub quotas: Quotas,
 }
 
-impl Default for Rules {
+impl Default for LedgerLimits {
     fn default() -> Self {
         Self {
             lease: Duration::from_secs(30),
@@ -156,7 +156,9 @@ impl Usage {
     #[must_use]
     pub fn changed(self, before: Option<&Record>, after: Option<&Record>, now: Moment) -> Self {
         let live = |record: Option<&Record>| {
-            u64::from(record.is_some_and(|record| !matches!(record.state, State::Tombstone { .. })))
+            u64::from(
+                record.is_some_and(|record| !matches!(record.state, RecordState::Tombstone { .. })),
+            )
         };
         let kept = |record: Option<&Record>| record.map_or(0, Record::kept);
         let mut usage = self;

@@ -8,13 +8,13 @@ use std::future::Future;
 use std::pin::Pin;
 use std::sync::Arc;
 
-use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Order, Page, Paged};
-use crate::event::{Answer, Event};
-use crate::grant::{Grant, Granting};
+use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Order, Page, PageOf, RecordEntry};
+use crate::event::{Event, EventReply};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{DigestPrefix, Fence, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::record::StateKind;
-use crate::rules::{Quota, Rules};
-use crate::turns::{Choice, Turns};
+use crate::rules::{LedgerLimits, Quota};
+use crate::turns::{ApprovalSelection, PendingApprovals};
 
 /// What the methods of a [`Store`] return.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
@@ -27,24 +27,24 @@ pub trait Store: Send + Sync {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer>;
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply>;
 
     /// What [`Event::Claim`] or [`Event::Start`] would be answered, without writing anything. `None`: it would be granted, so
     /// make it; another may be quicker, and then that is what it is answered. Whether it needs an approval is not known here: with `None` it
-    /// may still have to ask for one, and [`Answer::Waiting`] need not stop a call that needs none any more.
+    /// may still have to ask for one, and [`EventReply::Waiting`] need not stop a call that needs none any more.
     fn recall(
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>>;
+    ) -> StoreFuture<'_, Option<EventReply>>;
 
     /// Writes a row for a call that has no record.
-    fn note(&self, note: Note) -> StoreFuture<'_, ()>;
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()>;
 
     /// Writes several rows for calls that have no record, in as few transactions as the store can.
-    fn notes(&self, notes: Vec<Note>) -> StoreFuture<'_, ()> {
+    fn notes(&self, notes: Vec<CallNote>) -> StoreFuture<'_, ()> {
         let all: Vec<_> = notes.into_iter().map(|note| self.note(note)).collect();
         Box::pin(async move {
             let mut written = Ok(());
@@ -59,26 +59,26 @@ pub trait Store: Send + Sync {
     /// process at once; otherwise within [`POLL`]. Has no end of its own: who waits knows for how long.
     ///
     /// [`POLL`]: crate::POLL
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()>;
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()>;
 
     /// Lets time do its work on at most so many records, and forgets rows of the audit that are too old.
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept>;
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport>;
 
     /// One record.
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>>;
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>>;
 
     /// Records, by when they were first seen.
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>>;
 
     /// Records that wait for a person, by when that was asked. Finds them without looking at others. [`Filter::state`] says nothing here.
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>>;
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>>;
 
     /// Which records wait for a person, at most so many, and how many there are; without what is asked. They are chosen by turns: the
     /// oldest of every principal, then everybody's second, so that nobody's questions hide those of others. Goes through all questions, a
     /// page at a time, unless a store knows better.
-    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+    fn pending_approvals(&self, most: usize) -> StoreFuture<'_, PendingApprovals> {
         Box::pin(async move {
-            let mut choice = Choice::of(most);
+            let mut choice = ApprovalSelection::of(most);
             let mut page = Some(Page { from: None, most: 50, order: Order::Oldest });
             while let Some(this) = page {
                 let paged = self.waiting(Filter::default(), this).await?;
@@ -90,7 +90,7 @@ pub trait Store: Send + Sync {
     }
 
     /// Gives a grant, with a row in the audit.
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant>;
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant>;
 
     /// Takes a grant back, with a row in the audit, and returns how it then stands. What has ended already stays as it is, without a row.
     /// `None`: there is no such grant.
@@ -98,7 +98,7 @@ pub trait Store: Send + Sync {
 
     /// All grants that are kept, in force or not, by when they were given. They are kept as long as the audit. [`Filter::state`] and
     /// [`Filter::key`] say nothing here; the times are when they were given.
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>>;
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>>;
 
     /// The grants in force for exactly this scope, the latest first. Always read from the store, never from a copy: when a revocation has been
     /// answered, whoever asks after that does not find the grant, in this process or in another. A call that has asked before goes on. It
@@ -106,16 +106,20 @@ pub trait Store: Send + Sync {
     fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>>;
 
     /// Rows of the audit.
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>>;
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>>;
 
     /// All changes of one record, the earliest first. What was only noted of calls under its key is not among them.
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
 
     /// How long, how large, how many.
-    fn rules(&self) -> &Rules;
+    fn rules(&self) -> &LedgerLimits;
 
     /// Records whose digest begins so, at most so many, in no order. Reads all of them unless a store knows better.
-    fn beginning(&self, prefix: DigestPrefix, most: usize) -> StoreFuture<'_, Vec<Entry>> {
+    fn find_by_prefix(
+        &self,
+        prefix: DigestPrefix,
+        most: usize,
+    ) -> StoreFuture<'_, Vec<RecordEntry>> {
         Box::pin(async move {
             let mut found = Vec::new();
             let mut page = Some(Page::default());
@@ -143,9 +147,9 @@ pub trait Store: Send + Sync {
     fn describe(&self) -> String;
 }
 
-/// Where a record was seen to stand; see [`Answer::InFlight`] and [`Answer::Waiting`].
+/// Where a record was seen to stand; see [`EventReply::InFlight`] and [`EventReply::Waiting`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Seen {
+pub struct RecordVersion {
     /// Under which fence.
     pub fence: Fence,
     /// In which state.
@@ -154,7 +158,7 @@ pub struct Seen {
 
 /// What a sweep has done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Swept {
+pub struct SweepReport {
     /// Records that time has changed.
     pub records: usize,
     /// Rows of the audit that were forgotten.
@@ -246,7 +250,7 @@ impl fmt::Debug for Clock {
 #[derive(Debug, Clone, Default)]
 pub struct Options {
     /// How long, how large, how many.
-    pub rules: Rules,
+    pub rules: LedgerLimits,
     /// Where the time comes from.
     pub clock: Clock,
     /// The largest size of a store in a file, in bytes; none by default. Beyond it, new calls are refused.

@@ -11,43 +11,45 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::id::RecordDigest;
-use crate::store::Seen;
+use crate::store::RecordVersion;
 
 /// How late a change by another process, or by time, may be noticed.
 pub const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) struct Watchers {
-    shared: Arc<Shared>,
+    shared: Arc<WatcherTable>,
     thread: Option<JoinHandle<()>>,
 }
 
 #[derive(Default)]
-struct Shared {
-    waiting: Mutex<Waiting>,
+struct WatcherTable {
+    waiting: Mutex<WaitingTask>,
     /// Somebody waits, or it is over.
     news: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
+struct WaitingTask {
     records: HashMap<RecordDigest, Vec<Watcher>>,
     over: bool,
 }
 
 struct Watcher {
-    seen: Seen,
+    seen: RecordVersion,
     end: oneshot::Sender<()>,
 }
 
-impl Shared {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+impl WatcherTable {
+    fn lock(&self) -> MutexGuard<'_, WaitingTask> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 impl Watchers {
     /// `stands` says whether a record still stands where it was seen.
-    pub(crate) fn new(stands: impl Fn(&RecordDigest, Seen) -> bool + Send + 'static) -> Self {
+    pub(crate) fn new(
+        stands: impl Fn(&RecordDigest, RecordVersion) -> bool + Send + 'static,
+    ) -> Self {
         Self::asking(move |watched| {
             watched.into_iter().filter(|(record, seen)| !stands(record, *seen)).collect()
         })
@@ -55,9 +57,11 @@ impl Watchers {
 
     /// `changed` says which of them no longer stand where they were seen.
     pub(crate) fn asking(
-        changed: impl Fn(Vec<(RecordDigest, Seen)>) -> Vec<(RecordDigest, Seen)> + Send + 'static,
+        changed: impl Fn(Vec<(RecordDigest, RecordVersion)>) -> Vec<(RecordDigest, RecordVersion)>
+        + Send
+        + 'static,
     ) -> Self {
-        let shared = Arc::new(Shared::default());
+        let shared = Arc::new(WatcherTable::default());
         let theirs = Arc::clone(&shared);
         let thread = std::thread::Builder::new()
             .name("ledger-watch".into())
@@ -68,7 +72,7 @@ impl Watchers {
 
     /// Begins to wait for news of the record. Who does so looks at it afterwards, or misses a change in between; and again when
     /// there is news, which may be of a change that they have been told of, or of one that is none to them, such as a heartbeat.
-    pub(crate) fn wait(&self, record: RecordDigest, seen: Seen) -> oneshot::Receiver<()> {
+    pub(crate) fn wait(&self, record: RecordDigest, seen: RecordVersion) -> oneshot::Receiver<()> {
         let (end, ended) = oneshot::channel();
         self.shared.lock().records.entry(record).or_default().push(Watcher { seen, end });
         self.shared.news.notify_all();
@@ -85,8 +89,8 @@ impl Watchers {
 }
 
 fn look_around(
-    shared: &Shared,
-    changed: &impl Fn(Vec<(RecordDigest, Seen)>) -> Vec<(RecordDigest, Seen)>,
+    shared: &WatcherTable,
+    changed: &impl Fn(Vec<(RecordDigest, RecordVersion)>) -> Vec<(RecordDigest, RecordVersion)>,
 ) {
     loop {
         let mut waiting = shared.lock();
@@ -96,7 +100,7 @@ fn look_around(
         if waiting.over {
             return;
         }
-        let watched: Vec<(RecordDigest, Seen)> = waiting
+        let watched: Vec<(RecordDigest, RecordVersion)> = waiting
             .records
             .iter()
             .flat_map(|(record, watchers)| watchers.iter().map(|watcher| (*record, watcher.seen)))

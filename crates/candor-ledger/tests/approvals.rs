@@ -11,8 +11,8 @@ use futures_util::future::join_all;
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-fn deny() -> Decision {
-    Decision::Deny { reason: Some("not on a Friday".into()) }
+fn deny() -> Review {
+    Review::Deny { reason: Some("not on a Friday".into()) }
 }
 
 fn oldest() -> Page {
@@ -30,23 +30,24 @@ fn ask_without_a_key() -> Event {
 }
 
 async fn events(store: &dyn Store, id: &RecordId) -> Vec<String> {
-    store.story(id).await.unwrap().into_iter().map(|row| row.event).collect()
+    store.transitions(id).await.unwrap().into_iter().map(|row| row.event).collect()
 }
 
 #[test]
 fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
-        assert!(matches!(say(store, &id("a"), start()).await, Answer::Waiting { .. }));
+        assert!(matches!(say(store, &id("a"), start()).await, EventReply::Waiting { .. }));
         let by_client = Event::Decide {
             question,
             by: "ada".into(),
-            via: Via::Client,
-            decision: Decision::Approve,
+            via: ApprovalChannel::Client,
+            decision: Review::Approve,
         };
-        assert_eq!(say(store, &id("a"), by_client).await, Answer::Done);
-        let Answer::Approved { by, via: Via::Client, .. } = say(store, &id("a"), ask("x")).await
+        assert_eq!(say(store, &id("a"), by_client).await, EventReply::Done);
+        let EventReply::Approved { by, via: ApprovalChannel::Client, .. } =
+            say(store, &id("a"), ask("x")).await
         else {
             panic!()
         };
@@ -59,22 +60,23 @@ fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
             by_nature: false,
             approval: Some(POLICY),
         };
-        let Answer::Started { fence, attempt: 1 } = say(store, &id("a"), start(owner)).await else {
+        let EventReply::Started { fence, attempt: 1 } = say(store, &id("a"), start(owner)).await
+        else {
             panic!()
         };
         // Word for word, and by another: in flight, and when it has ended without harm there is nothing left to start with.
-        assert!(matches!(say(store, &id("a"), start(owner)).await, Answer::InFlight { .. }));
+        assert!(matches!(say(store, &id("a"), start(owner)).await, EventReply::InFlight { .. }));
         let holder = Holder { owner, fence };
-        let why = Harmless::NothingHappened;
-        assert_eq!(say(store, &id("a"), Event::Discard { holder, why }).await, Answer::Done);
+        let why = RetryReason::NothingHappened;
+        assert_eq!(say(store, &id("a"), Event::Discard { holder, why }).await, EventReply::Done);
         let other = start(Owner::random().unwrap());
-        assert_eq!(say(store, &id("a"), other).await, Answer::NotApproved);
-        assert_eq!(say(store, &id("a"), start(owner)).await, Answer::NotApproved);
+        assert_eq!(say(store, &id("a"), other).await, EventReply::NotApproved);
+        assert_eq!(say(store, &id("a"), start(owner)).await, EventReply::NotApproved);
 
-        let story = store.story(&id("a")).await.unwrap();
+        let story = store.transitions(&id("a")).await.unwrap();
         let said: Vec<_> =
             story.iter().map(|row| (row.event.as_str(), row.by.as_deref(), row.via)).collect();
-        let client = Some(Via::Client);
+        let client = Some(ApprovalChannel::Client);
         assert_eq!(
             said,
             [
@@ -89,14 +91,14 @@ fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
 
 #[test]
 fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let (store, id) = (&*told.store, &id("a"));
         let many = (0..50).map(|at| say(store, id, ask(&format!("caller {at}: may I?"))));
         let questions: HashSet<_> = join_all(many)
             .await
             .into_iter()
             .map(|answer| match answer {
-                Answer::Waiting { fence, asked, .. } => (fence, asked),
+                EventReply::Waiting { fence, asked, .. } => (fence, asked),
                 other => panic!("{other:?}"),
             })
             .collect();
@@ -106,10 +108,10 @@ fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
         assert_eq!(waiting.len(), 1);
 
         let question = waiting[0].stored.question().unwrap();
-        let decisions = (0..20).map(|_| say(store, id, decide(question, Decision::Approve)));
-        assert!(join_all(decisions).await.iter().all(|answer| *answer == Answer::Done));
+        let decisions = (0..20).map(|_| say(store, id, decide(question, Review::Approve)));
+        assert!(join_all(decisions).await.iter().all(|answer| *answer == EventReply::Done));
         let starts = join_all((0..50).map(|_| say(store, id, start()))).await;
-        let started = starts.iter().filter(|answer| matches!(answer, Answer::Started { .. }));
+        let started = starts.iter().filter(|answer| matches!(answer, EventReply::Started { .. }));
         assert_eq!(started.count(), 1);
         assert_eq!(events(store, id).await, ["ask", "decide", "start"]);
         assert!(store.waiting(Filter::default(), oldest()).await.unwrap().items.is_empty());
@@ -118,27 +120,28 @@ fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
 
 #[test]
 fn what_is_decided_is_what_was_seen() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let first = asked(store, &id("a")).await;
         // The tool was changed: what was asked before is asked no more.
-        let Answer::Waiting { fence, .. } = say(store, &id("a"), ask_for(Binding([4; 32]))).await
+        let EventReply::Waiting { fence, .. } =
+            say(store, &id("a"), ask_for(Binding([4; 32]))).await
         else {
             panic!()
         };
         assert!(fence > first.fence);
-        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
-        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
-        let guessed = Question { fence, ..first };
-        let stale = say(store, &id("a"), decide(guessed, Decision::Approve)).await;
-        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
+        let stale = say(store, &id("a"), decide(first, Review::Approve)).await;
+        assert_eq!(stale, EventReply::Refused(EventError::AskedAnew));
+        let guessed = RequestVersion { fence, ..first };
+        let stale = say(store, &id("a"), decide(guessed, Review::Approve)).await;
+        assert_eq!(stale, EventReply::Refused(EventError::AskedAnew));
 
         // A page that was left open, while the record was forgotten and its key used for something else.
-        told.later(3 * Rules::default().retention);
+        told.later(3 * LedgerLimits::default().retention);
         store.sweep(10).await.unwrap();
         assert_eq!(store.find(&id("a")).await.unwrap(), None);
-        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
-        assert_eq!(stale, Answer::Refused(Refusal::NotWaiting(StateKind::Absent)));
+        let stale = say(store, &id("a"), decide(first, Review::Approve)).await;
+        assert_eq!(stale, EventReply::Refused(EventError::NotWaiting(StateKind::Absent)));
         let other = Event::Ask {
             fingerprint: Fingerprint([9; 32]),
             binding: POLICY,
@@ -146,17 +149,17 @@ fn what_is_decided_is_what_was_seen() {
             by_nature: false,
             keyless: false,
         };
-        let Answer::Waiting { fence, .. } = say(store, &id("a"), other).await else { panic!() };
+        let EventReply::Waiting { fence, .. } = say(store, &id("a"), other).await else { panic!() };
         assert_eq!(fence, first.fence);
-        let stale = say(store, &id("a"), decide(first, Decision::Approve)).await;
-        assert_eq!(stale, Answer::Refused(Refusal::AskedAnew));
-        assert_eq!(say(store, &id("a"), start()).await, Answer::KeyReused);
+        let stale = say(store, &id("a"), decide(first, Review::Approve)).await;
+        assert_eq!(stale, EventReply::Refused(EventError::AskedAnew));
+        assert_eq!(say(store, &id("a"), start()).await, EventReply::KeyReused);
     });
 }
 
 #[test]
 fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         approved(store, &id("a")).await;
         let changed = Binding([4; 32]);
@@ -166,12 +169,12 @@ fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
             by_nature: false,
             approval: Some(approval),
         };
-        assert_eq!(say(store, &id("a"), now(changed)).await, Answer::NotApproved);
-        assert!(matches!(say(store, &id("a"), ask_for(changed)).await, Answer::Waiting { .. }));
+        assert_eq!(say(store, &id("a"), now(changed)).await, EventReply::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask_for(changed)).await, EventReply::Waiting { .. }));
         // Back again: it stays void.
-        assert_eq!(say(store, &id("a"), now(POLICY)).await, Answer::NotApproved);
-        assert!(matches!(say(store, &id("a"), ask_for(POLICY)).await, Answer::Waiting { .. }));
-        let story = store.story(&id("a")).await.unwrap();
+        assert_eq!(say(store, &id("a"), now(POLICY)).await, EventReply::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask_for(POLICY)).await, EventReply::Waiting { .. }));
+        let story = store.transitions(&id("a")).await.unwrap();
         let way: Vec<_> = story.iter().map(|row| row.change.unwrap().to.as_str()).collect();
         assert_eq!(way, ["waiting", "approved", "waiting", "waiting"]);
     });
@@ -179,27 +182,27 @@ fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
 
 #[test]
 fn who_decides_second_is_told_who_was_first() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = approved(store, &id("a")).await;
-        let refused = Answer::Refused(Refusal::Decided {
+        let refused = EventReply::Refused(EventError::Decided {
             by: "olga".into(),
-            via: Via::Operator,
+            via: ApprovalChannel::Operator,
             stands: StateKind::Approved,
         });
         assert_eq!(say(store, &id("a"), decide(question, deny())).await, refused);
-        assert!(matches!(say(store, &id("a"), start()).await, Answer::Started { .. }));
-        let refused = Answer::Refused(Refusal::NotWaiting(StateKind::Dispatched));
-        assert_eq!(say(store, &id("a"), decide(question, Decision::Approve)).await, refused);
+        assert!(matches!(say(store, &id("a"), start()).await, EventReply::Started { .. }));
+        let refused = EventReply::Refused(EventError::NotWaiting(StateKind::Dispatched));
+        assert_eq!(say(store, &id("a"), decide(question, Review::Approve)).await, refused);
     });
 }
 
 #[test]
 fn a_denial_stands_for_its_time_whoever_comes() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
-        assert_eq!(say(store, &id("a"), decide(question, deny())).await, Answer::Done);
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, EventReply::Done);
         let claim = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
         let free = Event::Start {
             fingerprint: SAME,
@@ -209,34 +212,34 @@ fn a_denial_stands_for_its_time_whoever_comes() {
         };
         let again = [ask("please?"), ask_without_a_key(), start(), claim.clone(), free];
         for event in again {
-            let Answer::Denied { by, reason, .. } = say(store, &id("a"), event).await else {
+            let EventReply::Denied { by, reason, .. } = say(store, &id("a"), event).await else {
                 panic!()
             };
             assert_eq!((by.as_str(), reason.as_deref()), ("olga", Some("not on a Friday")));
         }
         let told_so = store.recall(&id("a"), SAME, false).await.unwrap();
-        assert!(matches!(told_so, Some(Answer::Denied { .. })));
-        let denied = store.story(&id("a")).await.unwrap().pop().unwrap();
+        assert!(matches!(told_so, Some(EventReply::Denied { .. })));
+        let denied = store.transitions(&id("a")).await.unwrap().pop().unwrap();
         assert_eq!(denied.why.as_deref(), Some("not on a Friday"));
 
         told.later(11 * MINUTE);
-        assert_eq!(say(store, &id("a"), start()).await, Answer::NotApproved);
-        assert!(matches!(say(store, &id("a"), ask("please?")).await, Answer::Waiting { .. }));
+        assert_eq!(say(store, &id("a"), start()).await, EventReply::NotApproved);
+        assert!(matches!(say(store, &id("a"), ask("please?")).await, EventReply::Waiting { .. }));
         assert_eq!(events(store, &id("a")).await, ["ask", "decide", "ask"]);
     });
 }
 
 #[test]
 fn what_nobody_decides_or_uses_in_time_is_as_if_nobody_had_been_asked() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
         approved(store, &id("b")).await;
         told.later(16 * MINUTE);
-        assert_eq!(say(store, &id("b"), start()).await, Answer::NotApproved);
+        assert_eq!(say(store, &id("b"), start()).await, EventReply::NotApproved);
         told.later(24 * 60 * MINUTE);
-        let late = say(store, &id("a"), decide(question, Decision::Approve)).await;
-        assert_eq!(late, Answer::Refused(Refusal::NotWaiting(StateKind::Open)));
+        let late = say(store, &id("a"), decide(question, Review::Approve)).await;
+        assert_eq!(late, EventReply::Refused(EventError::NotWaiting(StateKind::Open)));
         assert!(store.waiting(Filter::default(), oldest()).await.unwrap().items.is_empty());
         for key in ["a", "b"] {
             assert_eq!(events(store, &id(key)).await.last().unwrap(), "lapse");
@@ -247,45 +250,49 @@ fn what_nobody_decides_or_uses_in_time_is_as_if_nobody_had_been_asked() {
 
 #[test]
 fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let id = id("named-after-its-arguments");
         let mut last = Fence(0);
         for how in ["completed", "unknown", "abandoned", "expired", "harmless", "once more"] {
-            let Answer::Waiting { fence, .. } = say(store, &id, ask_without_a_key()).await else {
+            let EventReply::Waiting { fence, .. } = say(store, &id, ask_without_a_key()).await
+            else {
                 panic!("{how}")
             };
             assert!(fence > last, "{how}");
-            let question = Question { fence, fingerprint: SAME, binding: POLICY };
-            assert_eq!(say(store, &id, decide(question, Decision::Approve)).await, Answer::Done);
+            let question = RequestVersion { fence, fingerprint: SAME, binding: POLICY };
+            assert_eq!(say(store, &id, decide(question, Review::Approve)).await, EventReply::Done);
             let approved = say(store, &id, ask_without_a_key()).await;
-            assert!(matches!(approved, Answer::Approved { .. }), "{how}");
+            assert!(matches!(approved, EventReply::Approved { .. }), "{how}");
             let owner = Owner::random().unwrap();
             let start =
                 Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(POLICY) };
-            let Answer::Started { fence, attempt: 1 } = say(store, &id, start.clone()).await else {
+            let EventReply::Started { fence, attempt: 1 } = say(store, &id, start.clone()).await
+            else {
                 panic!("{how}")
             };
             let running = say(store, &id, ask_without_a_key()).await;
-            assert!(matches!(running, Answer::InFlight { .. }), "{how}");
+            assert!(matches!(running, EventReply::InFlight { .. }), "{how}");
             let holder = Holder { owner, fence };
             let end = match how {
-                "unknown" | "abandoned" => Event::Unknown { holder, reason: Reason::Panicked },
-                "harmless" => Event::Discard { holder, why: Harmless::NothingHappened },
+                "unknown" | "abandoned" => {
+                    Event::Unknown { holder, reason: UnknownReason::Panicked }
+                }
+                "harmless" => Event::Discard { holder, why: RetryReason::NothingHappened },
                 _ => Event::Complete { holder, outcome: outcome("done") },
             };
-            assert_eq!(say(store, &id, end).await, Answer::Done);
+            assert_eq!(say(store, &id, end).await, EventReply::Done);
             match how {
                 "abandoned" => {
                     let by = "olga".into();
                     let event = Event::Resolve { by, resolution: Resolution::Abandon };
-                    assert_eq!(say(store, &id, event).await, Answer::Done);
+                    assert_eq!(say(store, &id, event).await, EventReply::Done);
                 }
                 "expired" => told.later(25 * 60 * MINUTE),
                 _ => {}
             }
             // The approval of the last call is no help to the next.
-            assert!(!matches!(say(store, &id, start).await, Answer::Started { .. }), "{how}");
+            assert!(!matches!(say(store, &id, start).await, EventReply::Started { .. }), "{how}");
             last = fence;
         }
     });
@@ -293,13 +300,13 @@ fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
 
 #[test]
 fn a_denial_does_not_make_an_unknown_outcome_known() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let owner = Owner([1; 16]);
         let first = Event::Start { fingerprint: SAME, owner, by_nature: true, approval: None };
-        let Answer::Started { fence, .. } = say(store, &id("a"), first).await else { panic!() };
+        let EventReply::Started { fence, .. } = say(store, &id("a"), first).await else { panic!() };
         let holder = Holder { owner, fence };
-        say(store, &id("a"), Event::Unknown { holder, reason: Reason::Stopped }).await;
+        say(store, &id("a"), Event::Unknown { holder, reason: UnknownReason::Stopped }).await;
         let again = |by_nature| Event::Ask {
             fingerprint: SAME,
             binding: POLICY,
@@ -309,13 +316,13 @@ fn a_denial_does_not_make_an_unknown_outcome_known() {
         };
         // Who would not be harmless is not even asked for.
         let answer = say(store, &id("a"), again(false)).await;
-        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
-        let Answer::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
+        assert!(matches!(answer, EventReply::OutcomeUnknown { .. }));
+        let EventReply::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
             panic!()
         };
         let answer = say(store, &id("a"), again(false)).await;
-        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
-        let question = Question { fence, fingerprint: SAME, binding: POLICY };
+        assert!(matches!(answer, EventReply::OutcomeUnknown { .. }));
+        let question = RequestVersion { fence, fingerprint: SAME, binding: POLICY };
         say(store, &id("a"), decide(question, deny())).await;
         told.later(11 * MINUTE);
         let kind = store.find(&id("a")).await.unwrap().unwrap().seen.unwrap().state.kind();
@@ -324,28 +331,28 @@ fn a_denial_does_not_make_an_unknown_outcome_known() {
         assert_eq!(store.records(unknown, Page::default()).await.unwrap().items.len(), 1);
 
         // Approved as harmless, it does not start as anything else.
-        let Answer::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
+        let EventReply::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
             panic!()
         };
-        let question = Question { fence, ..question };
-        say(store, &id("a"), decide(question, Decision::Approve)).await;
+        let question = RequestVersion { fence, ..question };
+        say(store, &id("a"), decide(question, Review::Approve)).await;
         let answer = say(store, &id("a"), start()).await;
-        assert!(matches!(answer, Answer::OutcomeUnknown { .. }));
+        assert!(matches!(answer, EventReply::OutcomeUnknown { .. }));
         let harmless =
             Event::Start { fingerprint: SAME, owner, by_nature: true, approval: Some(POLICY) };
         let answer = say(store, &id("a"), harmless).await;
-        assert!(matches!(answer, Answer::Started { attempt: 2, .. }));
+        assert!(matches!(answer, EventReply::Started { attempt: 2, .. }));
     });
 }
 
 #[test]
 fn who_need_not_ask_any_more_need_not_wait() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
         approved(store, &id("b")).await;
         let told_so = store.recall(&id("a"), SAME, false).await.unwrap();
-        assert!(matches!(told_so, Some(Answer::Waiting { .. })));
+        assert!(matches!(told_so, Some(EventReply::Waiting { .. })));
         assert_eq!(store.recall(&id("b"), SAME, false).await.unwrap(), None);
         for key in ["a", "b"] {
             let free = Event::Start {
@@ -355,35 +362,35 @@ fn who_need_not_ask_any_more_need_not_wait() {
                 approval: None,
             };
             let started = say(store, &id(key), free).await;
-            assert!(matches!(started, Answer::Started { attempt: 1, .. }));
+            assert!(matches!(started, EventReply::Started { attempt: 1, .. }));
             // It used nobody's approval, and says so.
-            assert_eq!(store.story(&id(key)).await.unwrap().last().unwrap().by, None);
+            assert_eq!(store.transitions(&id(key)).await.unwrap().last().unwrap().by, None);
         }
-        let late = say(store, &id("a"), decide(question, Decision::Approve)).await;
-        assert_eq!(late, Answer::Refused(Refusal::NotWaiting(StateKind::Dispatched)));
+        let late = say(store, &id("a"), decide(question, Review::Approve)).await;
+        assert_eq!(late, EventReply::Refused(EventError::NotWaiting(StateKind::Dispatched)));
     });
 }
 
 #[test]
 fn a_question_is_kept_whole_or_not_asked() {
     let quotas = Quotas { bytes: 1_500, ..Quotas::default() };
-    let rules = Rules { max_outcome: 1_000, quotas, ..Rules::default() };
+    let rules = LedgerLimits { max_outcome: 1_000, quotas, ..LedgerLimits::default() };
     on_each(&rules, async |told| {
         let store = &*told.store;
-        let too_large = |len, most| Answer::Refused(Refusal::TooLarge { len, most });
+        let too_large = |len, most| EventReply::Refused(EventError::TooLarge { len, most });
         let answer = say(store, &id("a"), ask(&"x".repeat(1_001))).await;
         assert_eq!(answer, too_large(1_001, 1_000));
         assert_eq!(store.find(&id("a")).await.unwrap(), None);
         assert!(matches!(
             say(store, &id("a"), ask(&"x".repeat(1_000))).await,
-            Answer::Waiting { .. }
+            EventReply::Waiting { .. }
         ));
         // What is left of what the principal may have.
         let answer = say(store, &id("b"), ask(&"x".repeat(501))).await;
         assert_eq!(answer, too_large(501, 500));
         assert!(matches!(
             say(store, &id("b"), ask(&"x".repeat(500))).await,
-            Answer::Waiting { .. }
+            EventReply::Waiting { .. }
         ));
     });
 }
@@ -391,11 +398,11 @@ fn a_question_is_kept_whole_or_not_asked() {
 #[test]
 fn so_many_questions_wait_and_no_more() {
     let quotas = Quotas { waiting: 10, ..Quotas::default() };
-    on_each(&Rules { quotas, ..Rules::default() }, async |told| {
+    on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
         let many = (0..30).map(|at| {
             let id = id(&format!("key-{at}"));
-            async move { store.apply(&id, ask("may it?"), Circumstances::default()).await }
+            async move { store.apply(&id, ask("may it?"), AuditContext::default()).await }
         });
         let answers = join_all(many).await;
         let refused = Err(StoreError::Quota(Quota::Waiting { most: 10 }));
@@ -409,22 +416,22 @@ fn so_many_questions_wait_and_no_more() {
         let waiting = store.waiting(Filter::default(), oldest()).await.unwrap().items;
         assert_eq!(waiting.len(), 10);
         let first = &waiting[0];
-        assert!(matches!(say(store, &first.id, ask("again?")).await, Answer::Waiting { .. }));
+        assert!(matches!(say(store, &first.id, ask("again?")).await, EventReply::Waiting { .. }));
         assert!(matches!(
             say(store, &first.id, ask_for(Binding([4; 32]))).await,
-            Answer::Waiting { .. }
+            EventReply::Waiting { .. }
         ));
         let mut theirs = id("theirs");
         theirs.scope.principal = "bob".into();
         asked(store, &theirs).await;
         let try_again = async || {
             let new = id("one-more");
-            store.apply(&new, ask("may it?"), Circumstances::default()).await
+            store.apply(&new, ask("may it?"), AuditContext::default()).await
         };
         assert_eq!(try_again().await, refused);
         let question = waiting[1].stored.question().unwrap();
         say(store, &waiting[1].id, decide(question, deny())).await;
-        assert!(matches!(try_again().await, Ok(Answer::Waiting { .. })));
+        assert!(matches!(try_again().await, Ok(EventReply::Waiting { .. })));
         told.later(25 * 60 * MINUTE);
         for at in 100..110 {
             asked(store, &id(&format!("key-{at}"))).await;
@@ -434,7 +441,7 @@ fn so_many_questions_wait_and_no_more() {
 
 #[test]
 fn what_waits_is_listed_by_when_it_was_asked() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         for key in ["a", "b", "c", "d", "e"] {
             asked(store, &id(key)).await;
@@ -466,15 +473,15 @@ fn what_waits_is_listed_by_when_it_was_asked() {
     });
 }
 
-fn keys(turns: &Turns) -> Vec<&str> {
+fn keys(turns: &PendingApprovals) -> Vec<&str> {
     turns.chosen.iter().map(|waits| waits.id.key.as_str()).collect()
 }
 
 #[test]
 fn those_who_ask_much_leave_everybody_a_turn() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
-        assert_eq!(store.turns(5).await.unwrap(), Turns::default());
+        assert_eq!(store.pending_approvals(5).await.unwrap(), PendingApprovals::default());
         let of = |who: &str, key: &str| {
             let mut id = id(key);
             id.scope.principal = who.into();
@@ -493,46 +500,46 @@ fn those_who_ask_much_leave_everybody_a_turn() {
         }
         let question = asked(store, &of("eve", "e1")).await;
 
-        let all = store.turns(100).await.unwrap();
+        let all = store.pending_approvals(100).await.unwrap();
         assert_eq!(keys(&all), ["a1", "a2", "a3", "a4", "a5", "b1", "b2", "e1"]);
-        let turns = store.turns(5).await.unwrap();
+        let turns = store.pending_approvals(5).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "a2", "b1", "b2", "e1"], 8));
         // Where there is no room for all of a turn, those have it who have asked first.
-        let turns = store.turns(2).await.unwrap();
+        let turns = store.pending_approvals(2).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "b1"], 8));
         let last = &all.chosen[7];
         assert_eq!((&last.id, last.fence), (&of("eve", "e1"), question.fence));
-        assert_eq!(last.until, told.now().after(Rules::default().approval_wait));
+        assert_eq!(last.until, told.now().after(LedgerLimits::default().approval_wait));
 
         // Decided, asked anew, and too late.
         say(store, &of("eve", "e1"), decide(question, deny())).await;
         say(store, &of("bob", "b1"), ask_for(Binding([4; 32]))).await;
-        let turns = store.turns(3).await.unwrap();
+        let turns = store.pending_approvals(3).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "a2", "b2"], 7));
-        let anew = store.turns(100).await.unwrap().chosen.pop().unwrap();
+        let anew = store.pending_approvals(100).await.unwrap().chosen.pop().unwrap();
         assert_eq!(anew.id, of("bob", "b1"));
         assert_ne!(anew.fence, all.chosen[5].fence);
-        told.later(Rules::default().approval_wait);
-        let turns = store.turns(100).await.unwrap();
+        told.later(LedgerLimits::default().approval_wait);
+        let turns = store.pending_approvals(100).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a5", "b2", "b1"], 3));
     });
 }
 
 #[test]
 fn who_waits_for_a_decision_is_woken_by_it() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
-        let seen = Seen { fence: question.fence, state: StateKind::Waiting };
+        let seen = RecordVersion { fence: question.fence, state: StateKind::Waiting };
         let watched = store.watch(&id("a"), seen);
         let end = async {
             tokio::task::yield_now().await;
-            say(store, &id("a"), decide(question, Decision::Approve)).await;
+            say(store, &id("a"), decide(question, Review::Approve)).await;
         };
         let both = async { tokio::join!(watched, end) };
         tokio::time::timeout(Duration::from_secs(5), both).await.unwrap().0.unwrap();
         // And by time alone.
-        let seen = Seen { state: StateKind::Approved, ..seen };
+        let seen = RecordVersion { state: StateKind::Approved, ..seen };
         let watched = store.watch(&id("a"), seen);
         told.later(16 * MINUTE);
         tokio::time::timeout(Duration::from_secs(5), watched).await.unwrap().unwrap();

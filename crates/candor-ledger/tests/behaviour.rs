@@ -10,26 +10,26 @@ use common::{SAME, call, claim, id, on_each, outcome, say};
 
 async fn dispatched(store: &dyn Store, id: &RecordId) -> Holder {
     let holder = claim(store, id).await.unwrap();
-    assert_eq!(say(store, id, Event::Dispatch(holder)).await, Answer::Done);
+    assert_eq!(say(store, id, Event::Dispatch(holder)).await, EventReply::Done);
     holder
 }
 
 #[test]
 fn other_arguments_under_the_same_key_are_refused() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let other = Event::Claim {
             fingerprint: Fingerprint([8; 32]),
             owner: Owner([1; 16]),
             by_nature: false,
         };
-        assert_eq!(say(&*told.store, &id("a"), other).await, Answer::KeyReused);
+        assert_eq!(say(&*told.store, &id("a"), other).await, EventReply::KeyReused);
     });
 }
 
 #[test]
 fn another_principal_tool_or_instance_has_keys_of_its_own() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let mut theirs = [id("a"), id("a"), id("a")];
         theirs[0].scope.principal = "bob".into();
@@ -43,77 +43,78 @@ fn another_principal_tool_or_instance_has_keys_of_its_own() {
 
 #[test]
 fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         told.later(Duration::from_secs(31));
-        let Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. }) =
+        let Err(EventReply::OutcomeUnknown { reason: UnknownReason::LeaseEnded, .. }) =
             claim(&*told.store, &id("a")).await
         else {
             panic!()
         };
-        assert_eq!(say(&*told.store, &id("a"), Event::Heartbeat(holder)).await, Answer::Lost);
+        assert_eq!(say(&*told.store, &id("a"), Event::Heartbeat(holder)).await, EventReply::Lost);
         let late = Event::Complete { holder, outcome: outcome("late") };
-        assert_eq!(say(&*told.store, &id("a"), late).await, Answer::Done);
-        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Replay { .. })));
+        assert_eq!(say(&*told.store, &id("a"), late).await, EventReply::Done);
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(EventReply::Replay { .. })));
     });
 }
 
 #[test]
 fn an_operator_lets_it_run_once_more_and_not_twice() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let lost = dispatched(store, &id("a")).await;
-        say(store, &id("a"), Event::Unknown { holder: lost, reason: Reason::Panicked }).await;
+        say(store, &id("a"), Event::Unknown { holder: lost, reason: UnknownReason::Panicked })
+            .await;
         let not_done = Event::Resolve { by: "olga".into(), resolution: Resolution::NotDone };
-        assert_eq!(say(store, &id("a"), not_done.clone()).await, Answer::Done);
+        assert_eq!(say(store, &id("a"), not_done.clone()).await, EventReply::Done);
         let again = dispatched(store, &id("a")).await;
         assert!(again.fence > lost.fence);
         // Who had it before is no longer heard.
         let stale = Event::Complete { holder: lost, outcome: outcome("stale") };
-        assert_eq!(say(store, &id("a"), stale).await, Answer::Lost);
-        let refused = Answer::Refused(Refusal::NotUnknown(StateKind::Dispatched));
+        assert_eq!(say(store, &id("a"), stale).await, EventReply::Lost);
+        let refused = EventReply::Refused(EventError::NotUnknown(StateKind::Dispatched));
         assert_eq!(say(store, &id("a"), not_done).await, refused);
         told.later(Duration::from_secs(31));
-        assert!(matches!(claim(store, &id("a")).await, Err(Answer::OutcomeUnknown { .. })));
+        assert!(matches!(claim(store, &id("a")).await, Err(EventReply::OutcomeUnknown { .. })));
     });
 }
 
 #[test]
 fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = dispatched(store, &id("a")).await;
         let asked = outcome("which address?");
         let suspend = Event::Suspend { holder, asked: asked.clone() };
-        let Answer::Suspended { fence, round, .. } = say(store, &id("a"), suspend).await else {
+        let EventReply::Suspended { fence, round, .. } = say(store, &id("a"), suspend).await else {
             panic!()
         };
-        let Err(Answer::Suspended { asked: again, .. }) = claim(store, &id("a")).await else {
+        let Err(EventReply::Suspended { asked: again, .. }) = claim(store, &id("a")).await else {
             panic!()
         };
         assert_eq!(again, asked);
         let resume =
             |owner| Event::Resume { fingerprint: SAME, fence, round, owner: Owner([owner; 16]) };
-        let Answer::Resumed { fence: now, attempt: 1 } = say(store, &id("a"), resume(1)).await
+        let EventReply::Resumed { fence: now, attempt: 1 } = say(store, &id("a"), resume(1)).await
         else {
             panic!()
         };
-        assert!(matches!(say(store, &id("a"), resume(2)).await, Answer::InFlight { .. }));
+        assert!(matches!(say(store, &id("a"), resume(2)).await, EventReply::InFlight { .. }));
         let holder = Holder { owner: Owner([1; 16]), fence: now };
         say(store, &id("a"), Event::Complete { holder, outcome: outcome("sent") }).await;
-        assert!(matches!(say(store, &id("a"), resume(3)).await, Answer::Replay { .. }));
+        assert!(matches!(say(store, &id("a"), resume(3)).await, EventReply::Replay { .. }));
     });
 }
 
 #[test]
 fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
-    let rules = Rules::default();
+    let rules = LedgerLimits::default();
     on_each(&rules, async |told| {
         call(&*told.store, &id("a"), "x").await;
         told.later(rules.retention);
-        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Replay { .. })));
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(EventReply::Replay { .. })));
         told.later(Duration::from_millis(1));
-        assert!(matches!(claim(&*told.store, &id("a")).await, Err(Answer::Expired { .. })));
+        assert!(matches!(claim(&*told.store, &id("a")).await, Err(EventReply::Expired { .. })));
         told.later(rules.tombstone - Duration::from_millis(1));
         assert_eq!(told.store.sweep(100).await.unwrap().records, 0);
         told.later(Duration::from_millis(1));
@@ -124,15 +125,15 @@ fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
 
 #[test]
 fn a_clock_that_is_set_back_revives_nothing() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = claim(store, &id("a")).await.unwrap();
         told.later(Duration::from_secs(31));
         let quicker = claim(store, &id("a")).await.unwrap();
         told.clock.fetch_sub(3_600_000, Ordering::SeqCst);
-        assert_eq!(say(store, &id("a"), Event::Dispatch(holder)).await, Answer::Lost);
-        assert_eq!(say(store, &id("a"), Event::Dispatch(quicker)).await, Answer::Done);
-        let row = store.story(&id("a")).await.unwrap().pop().unwrap();
+        assert_eq!(say(store, &id("a"), Event::Dispatch(holder)).await, EventReply::Lost);
+        assert_eq!(say(store, &id("a"), Event::Dispatch(quicker)).await, EventReply::Done);
+        let row = store.transitions(&id("a")).await.unwrap().pop().unwrap();
         assert_eq!(row.change.unwrap().to, StateKind::Dispatched);
     });
 }
@@ -140,14 +141,14 @@ fn a_clock_that_is_set_back_revives_nothing() {
 #[test]
 fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
     let quotas = Quotas { bytes: 100, ..Quotas::default() };
-    on_each(&Rules { max_outcome: 60, quotas, ..Rules::default() }, async |told| {
+    on_each(&LedgerLimits { max_outcome: 60, quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
         // Too large by itself; fits; fits by itself but not beside the other.
         for (key, len, kept) in
             [("a", 61, false), ("b", 60, true), ("c", 60, false), ("d", 40, true)]
         {
             call(store, &id(key), &"x".repeat(len)).await;
-            let Err(Answer::Replay { outcome, .. }) = claim(store, &id(key)).await else {
+            let Err(EventReply::Replay { outcome, .. }) = claim(store, &id(key)).await else {
                 panic!()
             };
             assert_eq!(matches!(outcome.body, Body::Kept(_)), kept, "{key}");
@@ -158,14 +159,14 @@ fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
 #[test]
 fn a_principal_has_a_limit_and_others_do_not_feel_it() {
     let quotas = Quotas { records: 2, ..Quotas::default() };
-    on_each(&Rules { quotas, ..Rules::default() }, async |told| {
+    on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
         call(store, &id("a"), "x").await;
         call(store, &id("b"), "x").await;
         let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-        let refused = store.apply(&id("c"), event, Circumstances::default()).await;
+        let refused = store.apply(&id("c"), event, AuditContext::default()).await;
         assert_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
-        assert!(matches!(claim(store, &id("a")).await, Err(Answer::Replay { .. })));
+        assert!(matches!(claim(store, &id("a")).await, Err(EventReply::Replay { .. })));
         let mut theirs = id("c");
         theirs.scope.principal = "bob".into();
         call(store, &theirs, "x").await;
@@ -182,32 +183,32 @@ fn a_principal_has_a_limit_and_others_do_not_feel_it() {
             by_nature: false,
             keyless: true,
         };
-        let refused = store.apply(&id("a"), anew, Circumstances::default()).await;
+        let refused = store.apply(&id("a"), anew, AuditContext::default()).await;
         assert_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
     });
 }
 
 #[test]
 fn history_is_filtered_paged_and_exported() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         for key in 0..5 {
             call(store, &id(&format!("key-{key}")), "x").await;
             told.later(Duration::from_secs(1));
         }
         dispatched(store, &id("lost")).await;
-        let note = Note {
+        let note = CallNote {
             scope: Scope { tool: "list_invoices".into(), ..id("x").scope },
             key: None,
             event: "refused".into(),
             outcome: Some(OutcomeKind::Failure),
-            circumstances: Circumstances {
+            circumstances: AuditContext {
                 shape: Some("{limit: number}".into()),
                 digest: Some([3; 32]),
                 hints: Some("reads".into()),
                 duration: Some(Duration::from_micros(1_250)),
                 note: Some("over HTTP".into()),
-                ..Circumstances::default()
+                ..AuditContext::default()
             },
         };
         store.note(note.clone()).await.unwrap();
@@ -259,17 +260,17 @@ fn history_is_filtered_paged_and_exported() {
 
 #[test]
 fn who_waits_goes_on_waiting_when_what_has_changed_is_something_else() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = dispatched(store, &id("a")).await;
-        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
         let mut watched = store.watch(&id("a"), seen);
         // The record is written, and stands where it was.
         let beats = async {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
                 told.later(Duration::from_secs(1));
-                assert_eq!(say(store, &id("a"), Event::Heartbeat(holder)).await, Answer::Done);
+                assert_eq!(say(store, &id("a"), Event::Heartbeat(holder)).await, EventReply::Done);
             }
         };
         tokio::select! {
@@ -284,9 +285,9 @@ fn who_waits_goes_on_waiting_when_what_has_changed_is_something_else() {
 
 #[test]
 fn who_waits_in_the_same_process_is_woken_at_once() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
-        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
         let watched = told.store.watch(&id("a"), seen);
         let end = async {
             tokio::task::yield_now().await;
@@ -301,9 +302,9 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
 
 #[test]
 fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
-        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
         let mut watched = std::pin::pin!(told.store.watch(&id("a"), seen));
         for _ in 0..3 {
             tokio::select! {
@@ -319,7 +320,7 @@ fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
 
 #[test]
 fn a_record_is_found_by_the_first_digits_of_its_digest() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let ids: Vec<_> = (0..300).map(|at| id(&format!("key-{at}"))).collect();
         for id in &ids {
@@ -329,7 +330,7 @@ fn a_record_is_found_by_the_first_digits_of_its_digest() {
             let digits = wanted.digest().to_string();
             for len in [1, 2, 3, 64] {
                 let prefix = DigestPrefix::new(&digits[..len]).unwrap();
-                let mut found: Vec<_> = store.beginning(prefix, 300).await.unwrap();
+                let mut found: Vec<_> = store.find_by_prefix(prefix, 300).await.unwrap();
                 found.sort_by(|a, b| a.id.cmp(&b.id));
                 let mut expected: Vec<_> = ids
                     .iter()
@@ -340,20 +341,20 @@ fn a_record_is_found_by_the_first_digits_of_its_digest() {
             }
         }
         let all = DigestPrefix::new("0").unwrap();
-        assert_eq!(store.beginning(all, 2).await.unwrap().len(), 2);
+        assert_eq!(store.find_by_prefix(all, 2).await.unwrap().len(), 2);
     });
 }
 
 #[test]
 fn several_notes_become_rows_in_their_order() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
-        let note = |n: usize| Note {
+        let note = |n: usize| CallNote {
             scope: id("x").scope,
             key: Some(Key::new(format!("k-{n}")).unwrap()),
             event: "replayed".into(),
             outcome: None,
-            circumstances: Circumstances::default(),
+            circumstances: AuditContext::default(),
         };
         store.notes(Vec::new()).await.unwrap();
         store.notes((0..200).map(note).collect()).await.unwrap();

@@ -8,8 +8,8 @@ use std::time::Duration;
 use candor_ledger::*;
 use common::{Folder, POLICY, id, on_each, sqlite, wait};
 
-fn granting(pattern: &str) -> Granting {
-    Granting {
+fn granting(pattern: &str) -> NewGrant {
+    NewGrant {
         scope: id("x").scope,
         binding: POLICY,
         pattern: pattern.into(),
@@ -20,7 +20,7 @@ fn granting(pattern: &str) -> Granting {
 
 #[test]
 fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
-    on_each(&Rules::default(), async |told| {
+    on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let scope = id("x").scope;
         let first = store.grant(granting("amount <= 100")).await.unwrap();
@@ -94,7 +94,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
 #[test]
 fn so_many_grants_are_in_force_for_a_tool_and_no_more() {
     let quotas = Quotas { grants: 3, ..Quotas::default() };
-    on_each(&Rules { quotas, ..Rules::default() }, async |told| {
+    on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
         let mut last = None;
         for at in 0..3 {

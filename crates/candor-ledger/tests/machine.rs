@@ -4,7 +4,7 @@ mod model;
 
 use std::collections::HashMap;
 
-use candor_ledger::machine::{After, Transition, recall, seen, step};
+use candor_ledger::machine::{RecordWrite, Transition, recall, seen, step};
 use candor_ledger::*;
 use model::{Row, Subject, World, binding, fingerprint, ops, rules};
 use proptest::prelude::*;
@@ -17,14 +17,14 @@ struct Bare {
 }
 
 impl Subject for Bare {
-    fn apply(&mut self, id: &RecordId, event: Event) -> Answer {
+    fn apply(&mut self, id: &RecordId, event: Event) -> EventReply {
         let step = step(self.records.get(id), event, Moment(self.now), &rules());
         match step.after {
-            After::Unchanged => {}
-            After::Written(record) => {
+            RecordWrite::Unchanged => {}
+            RecordWrite::Written(record) => {
                 self.records.insert(id.clone(), record);
             }
-            After::Removed => {
+            RecordWrite::Removed => {
                 self.records.remove(id);
             }
         }
@@ -41,7 +41,7 @@ impl Subject for Bare {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> Option<Answer> {
+    ) -> Option<EventReply> {
         recall(self.records.get(id), fingerprint, by_nature, Moment(self.now), &rules())
     }
 
@@ -64,35 +64,35 @@ impl Subject for Bare {
     fn restart(&mut self) {}
 }
 
-fn licenses() -> impl Strategy<Value = License> {
+fn licenses() -> impl Strategy<Value = StartReason> {
     prop_oneof![
-        Just(License::First),
-        Just(License::NothingHappened),
-        Just(License::ByNature { reason: Reason::Failed, since: Moment(10) }),
-        Just(License::ByNature { reason: Reason::LeaseEnded, since: Moment(10) }),
-        Just(License::Operator { by: "olga".into(), started_by: None }),
-        Just(License::Operator { by: "olga".into(), started_by: Some(Owner([1; 16])) }),
+        Just(StartReason::First),
+        Just(StartReason::NothingHappened),
+        Just(StartReason::ByNature { reason: UnknownReason::Failed, since: Moment(10) }),
+        Just(StartReason::ByNature { reason: UnknownReason::LeaseEnded, since: Moment(10) }),
+        Just(StartReason::Operator { by: "olga".into(), started_by: None }),
+        Just(StartReason::Operator { by: "olga".into(), started_by: Some(Owner([1; 16])) }),
     ]
 }
 
 /// Every state, due or not.
-fn states() -> impl Strategy<Value = State> {
+fn states() -> impl Strategy<Value = RecordState> {
     let due = || (0_i64..12_000).prop_map(Moment);
     let (owner, started, round) = (Owner([1; 16]), Moment(20), Round(1));
-    let outcome = Outcome::new(OutcomeKind::Success, *b"first");
+    let outcome = StoredResult::new(OutcomeKind::Success, *b"first");
     let (asked, by) = (outcome.clone(), || "olga".to_owned());
     let gate = || (licenses(), due(), (0_u8..2).prop_map(binding));
-    let way = || prop_oneof![Just(Via::Operator), Just(Via::Client)];
+    let way = || prop_oneof![Just(ApprovalChannel::Operator), Just(ApprovalChannel::Client)];
     prop_oneof![
-        (licenses(), due()).prop_map(|(license, until)| State::Open { license, until }),
-        gate().prop_map(|(license, until, binding)| State::Waiting {
+        (licenses(), due()).prop_map(|(license, until)| RecordState::Open { license, until }),
+        gate().prop_map(|(license, until, binding)| RecordState::Waiting {
             asked: b"may it?"[..].into(),
             binding,
             since: Moment(15),
             until,
             license,
         }),
-        (gate(), way()).prop_map(move |((license, until, binding), via)| State::Approved {
+        (gate(), way()).prop_map(move |((license, until, binding), via)| RecordState::Approved {
             by: by(),
             via,
             binding,
@@ -101,7 +101,7 @@ fn states() -> impl Strategy<Value = State> {
             license,
         }),
         (gate(), way(), due()).prop_map(move |((license, until, binding), via, kept)| {
-            State::Denied {
+            RecordState::Denied {
                 by: by(),
                 via,
                 reason: None,
@@ -112,31 +112,31 @@ fn states() -> impl Strategy<Value = State> {
                 license,
             }
         }),
-        (licenses(), due()).prop_map(move |(license, lease)| State::Claimed {
+        (licenses(), due()).prop_map(move |(license, lease)| RecordState::Claimed {
             owner,
             lease,
             license
         }),
-        due().prop_map(move |lease| State::Dispatched { owner, lease, started, round }),
-        due().prop_map(move |until| State::Suspended {
+        due().prop_map(move |lease| RecordState::Dispatched { owner, lease, started, round }),
+        due().prop_map(move |until| RecordState::Suspended {
             round,
             asked: asked.clone(),
             started,
             until
         }),
-        (due(), any::<bool>()).prop_map(move |(keep_until, resolved)| State::Completed {
+        (due(), any::<bool>()).prop_map(move |(keep_until, resolved)| RecordState::Completed {
             outcome: outcome.clone(),
             completed: started,
             keep_until,
             resolved_by: resolved.then(by),
         }),
-        any::<bool>().prop_map(move |known| State::Indeterminate {
-            reason: Reason::Panicked,
+        any::<bool>().prop_map(move |known| RecordState::Indeterminate {
+            reason: UnknownReason::Panicked,
             since: started,
             owner: known.then_some(owner),
         }),
-        due().prop_map(|until| State::Tombstone { until }),
-        due().prop_map(move |until| State::Abandoned { by: by(), until }),
+        due().prop_map(|until| RecordState::Tombstone { until }),
+        due().prop_map(move |until| RecordState::Abandoned { by: by(), until }),
     ]
 }
 
@@ -173,18 +173,18 @@ proptest! {
         let mut claimed =
             step(record.as_ref(), Event::Claim { fingerprint, owner, by_nature }, now, &rules());
         let foretold = recall(record.as_ref(), fingerprint, by_nature, now, &rules());
-        let Answer::Claimed { fence, attempt } = claimed.answer else {
+        let EventReply::Claimed { fence, attempt } = claimed.answer else {
             prop_assert_eq!(foretold.as_ref(), Some(&started.answer));
             prop_assert_eq!(started, claimed);
             return Ok(());
         };
         // A question that waits is told, and stops nobody who need not ask.
-        prop_assert!(matches!(foretold, None | Some(Answer::Waiting { .. })), "{foretold:?}");
-        prop_assert_eq!(started.answer, Answer::Started { fence, attempt });
-        let After::Written(held) = &claimed.after else { panic!("claimed and not written") };
+        prop_assert!(matches!(foretold, None | Some(EventReply::Waiting { .. })), "{foretold:?}");
+        prop_assert_eq!(started.answer, EventReply::Started { fence, attempt });
+        let RecordWrite::Written(held) = &claimed.after else { panic!("claimed and not written") };
         let mut dispatched =
             step(Some(held), Event::Dispatch(Holder { owner, fence }), now, &rules());
-        prop_assert_eq!(&dispatched.answer, &Answer::Done);
+        prop_assert_eq!(&dispatched.answer, &EventReply::Done);
         prop_assert_eq!(started.after, dispatched.after);
 
         // One row from where the claim began to where the dispatch ended, after what time had done.
@@ -217,19 +217,19 @@ proptest! {
         let (with, mut without) = (start(Some(needed)), start(None));
         let seen = record.clone().and_then(|record| seen(record, now, &rules()));
         let given = seen.as_ref().and_then(|record| match &record.state {
-            State::Approved { by, via, binding, .. } if *binding == needed => Some((by, *via)),
+            RecordState::Approved { by, via, binding, .. } if *binding == needed => Some((by, *via)),
             _ => None,
         });
         match (&without.answer, given) {
             // What it needs is there: it does what a start does, and its row says whose word it had.
-            (Answer::Started { .. }, Some((by, via))) => {
+            (EventReply::Started { .. }, Some((by, via))) => {
                 let row = without.transitions.last_mut().unwrap();
                 (row.by, row.via) = (Some(by.clone()), Some(via));
                 prop_assert_eq!(with, without);
             }
             // Nothing is written but what time has done.
-            (Answer::Started { .. }, None) => {
-                let refused = matches!(with.answer, Answer::NotApproved | Answer::Waiting { .. });
+            (EventReply::Started { .. }, None) => {
+                let refused = matches!(with.answer, EventReply::NotApproved | EventReply::Waiting { .. });
                 prop_assert!(refused, "{:?}", with.answer);
                 let swept = step(record.as_ref(), Event::Sweep, now, &rules());
                 prop_assert_eq!((with.after, with.transitions), (swept.after, swept.transitions));
@@ -246,30 +246,30 @@ proptest! {
         policy in 0_u8..2,
         now in (0_i64..20_000).prop_map(Moment),
     ) {
-        let question = Question { fence: Fence(fence), fingerprint: fingerprint(args), binding: binding(policy) };
+        let question = RequestVersion { fence: Fence(fence), fingerprint: fingerprint(args), binding: binding(policy) };
         let decide = |record: Option<&Record>, by: &str, decision| {
-            let event = Event::Decide { question, by: by.into(), via: Via::Operator, decision };
+            let event = Event::Decide { question, by: by.into(), via: ApprovalChannel::Operator, decision };
             step(record, event, now, &rules())
         };
         let seen = record.clone().and_then(|record| seen(record, now, &rules()));
         let waits = seen.as_ref().is_some_and(|record| {
             record.state.kind() == StateKind::Waiting && record.question() == Some(question)
         });
-        let decided = decide(record.as_ref(), "otto", Decision::Approve);
+        let decided = decide(record.as_ref(), "otto", Review::Approve);
         if !waits {
-            prop_assert!(matches!(decided.answer, Answer::Refused(_)));
+            prop_assert!(matches!(decided.answer, EventReply::Refused(_)));
             let swept = step(record.as_ref(), Event::Sweep, now, &rules());
             prop_assert_eq!((decided.after, decided.transitions), (swept.after, swept.transitions));
             return Ok(());
         }
-        prop_assert_eq!(decided.answer, Answer::Done);
-        let After::Written(approved) = decided.after else { panic!("decided and not written") };
-        prop_assert_eq!(decide(Some(&approved), "otto", Decision::Approve).answer, Answer::Done);
-        let others = [("olga", Decision::Approve), ("otto", Decision::Deny { reason: None })];
+        prop_assert_eq!(decided.answer, EventReply::Done);
+        let RecordWrite::Written(approved) = decided.after else { panic!("decided and not written") };
+        prop_assert_eq!(decide(Some(&approved), "otto", Review::Approve).answer, EventReply::Done);
+        let others = [("olga", Review::Approve), ("otto", Review::Deny { reason: None })];
         for (by, decision) in others {
             let stands = StateKind::Approved;
-            let refused = Refusal::Decided { by: "otto".into(), via: Via::Operator, stands };
-            prop_assert_eq!(decide(Some(&approved), by, decision).answer, Answer::Refused(refused));
+            let refused = EventError::Decided { by: "otto".into(), via: ApprovalChannel::Operator, stands };
+            prop_assert_eq!(decide(Some(&approved), by, decision).answer, EventReply::Refused(refused));
         }
     }
 }
@@ -284,14 +284,14 @@ fn id() -> RecordId {
 }
 
 impl Bare {
-    fn say(&mut self, event: Event) -> Answer {
+    fn say(&mut self, event: Event) -> EventReply {
         self.apply(&id(), event)
     }
 
     fn starts(&mut self, owner: Owner, by_nature: bool) -> Holder {
         let event = Event::Start { fingerprint: fingerprint(0), owner, by_nature, approval: None };
         match self.say(event) {
-            Answer::Started { fence, .. } => Holder { owner, fence },
+            EventReply::Started { fence, .. } => Holder { owner, fence },
             other => panic!("{other:?}"),
         }
     }
@@ -302,8 +302,8 @@ impl Bare {
     }
 }
 
-fn ended(text: &str) -> Outcome {
-    Outcome::new(OutcomeKind::Success, text.as_bytes())
+fn ended(text: &str) -> StoredResult {
+    StoredResult::new(OutcomeKind::Success, text.as_bytes())
 }
 
 #[test]
@@ -312,7 +312,7 @@ fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
     let asks = |bare: &mut Bare| {
         let holder = bare.starts(OWNER, true);
         match bare.say(Event::Suspend { holder, asked: ended("sure?") }) {
-            Answer::Suspended { fence, round, .. } => (fence, round),
+            EventReply::Suspended { fence, round, .. } => (fence, round),
             other => panic!("{other:?}"),
         }
     };
@@ -323,16 +323,16 @@ fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
         owner: OTHER,
     };
     let first = asks(&mut bare);
-    assert_eq!(bare.say(answers(1, first)), Answer::KeyReused);
+    assert_eq!(bare.say(answers(1, first)), EventReply::KeyReused);
     // Nobody answers in time. By its nature it may be started again, and asks the same.
     bare.jump(301);
     let second = asks(&mut bare);
     assert_eq!(second.1, first.1, "the first question of its start, too");
     assert!(
-        matches!(bare.say(answers(0, first)), Answer::Suspended { fence, .. } if fence == second.0)
+        matches!(bare.say(answers(0, first)), EventReply::Suspended { fence, .. } if fence == second.0)
     );
-    assert!(matches!(bare.say(answers(0, second)), Answer::Resumed { .. }));
-    assert!(matches!(bare.say(answers(0, second)), Answer::InFlight { .. }));
+    assert!(matches!(bare.say(answers(0, second)), EventReply::Resumed { .. }));
+    assert!(matches!(bare.say(answers(0, second)), EventReply::InFlight { .. }));
 }
 
 #[test]
@@ -340,9 +340,9 @@ fn an_outcome_may_be_said_twice_and_no_other_after_it() {
     let mut bare = Bare::default();
     let holder = bare.starts(OWNER, false);
     let complete = |text| Event::Complete { holder, outcome: ended(text) };
-    assert_eq!(bare.say(complete("paid")), Answer::Done);
-    assert_eq!(bare.say(complete("paid")), Answer::Done);
-    assert_eq!(bare.say(complete("not paid")), Answer::Lost);
+    assert_eq!(bare.say(complete("paid")), EventReply::Done);
+    assert_eq!(bare.say(complete("paid")), EventReply::Done);
+    assert_eq!(bare.say(complete("not paid")), EventReply::Lost);
 }
 
 #[test]
@@ -352,15 +352,15 @@ fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since()
         let holder = bare.starts(OWNER, false);
         bare.jump(101);
         let not_done = Event::Resolve { by: "olga".into(), resolution: Resolution::NotDone };
-        assert_eq!(bare.say(not_done), Answer::Done);
+        assert_eq!(bare.say(not_done), EventReply::Done);
         (bare, Event::Complete { holder, outcome: ended("paid") })
     };
     let (mut bare, late) = resolved();
-    assert_eq!(bare.say(late), Answer::Done, "it knows better than the operator");
+    assert_eq!(bare.say(late), EventReply::Done, "it knows better than the operator");
     assert_eq!(bare.stands(), StateKind::Completed);
     let (mut bare, late) = resolved();
     bare.starts(OTHER, false);
-    assert_eq!(bare.say(late), Answer::Lost);
+    assert_eq!(bare.say(late), EventReply::Lost);
     assert_eq!(bare.stands(), StateKind::Dispatched);
 }
 
@@ -369,16 +369,16 @@ fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since()
 fn what_has_failed_without_harm_is_open_after_a_claim_that_was_not_used() {
     let mut bare = Bare::default();
     let holder = bare.starts(OWNER, true);
-    assert_eq!(bare.say(Event::Discard { holder, why: Harmless::ByNature }), Answer::Done);
+    assert_eq!(bare.say(Event::Discard { holder, why: RetryReason::ByNature }), EventReply::Done);
     let claims = |bare: &mut Bare| {
         let (fingerprint, owner) = (fingerprint(0), OTHER);
         match bare.say(Event::Claim { fingerprint, owner, by_nature: true }) {
-            Answer::Claimed { fence, .. } => Holder { owner, fence },
+            EventReply::Claimed { fence, .. } => Holder { owner, fence },
             other => panic!("{other:?}"),
         }
     };
     let holder = claims(&mut bare);
-    assert_eq!(bare.say(Event::Release(holder)), Answer::Done);
+    assert_eq!(bare.say(Event::Release(holder)), EventReply::Done);
     assert_eq!(bare.stands(), StateKind::Open);
     claims(&mut bare);
     bare.jump(101);

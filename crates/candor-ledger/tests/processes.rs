@@ -106,8 +106,8 @@ fn happened(folder: &Folder) -> BTreeMap<String, Vec<u64>> {
 const KEYS: usize = 2_000;
 const RACERS: usize = 4;
 
-fn race_rules() -> Rules {
-    Rules { lease: Duration::from_secs(120), ..Rules::default() }
+fn race_rules() -> LedgerLimits {
+    LedgerLimits { lease: Duration::from_secs(120), ..LedgerLimits::default() }
 }
 
 /// All keys, each in an order of its own, sixteen at once; each key until it is known what came of it.
@@ -143,7 +143,7 @@ fn either(owner: Owner, by_nature: bool) -> Event {
 async fn run_and_complete(store: &dyn Store, effects: &File, key: &str, holder: Holder) {
     happen(effects, key, holder.fence);
     let ended = Event::Complete { holder, outcome: common::outcome(key) };
-    assert_eq!(say(store, &id(key), ended).await, Answer::Done);
+    assert_eq!(say(store, &id(key), ended).await, EventReply::Done);
 }
 
 async fn settle(store: &dyn Store, effects: &File, key: &str) {
@@ -155,18 +155,18 @@ async fn settle(store: &dyn Store, effects: &File, key: &str) {
             None => say(store, &id, either(owner, false)).await,
         };
         match answer {
-            Answer::Claimed { fence, .. } => {
+            EventReply::Claimed { fence, .. } => {
                 let holder = Holder { owner, fence };
-                assert_eq!(say(store, &id, Event::Dispatch(holder)).await, Answer::Done);
+                assert_eq!(say(store, &id, Event::Dispatch(holder)).await, EventReply::Done);
                 run_and_complete(store, effects, key, holder).await;
             }
-            Answer::Started { fence, .. } => {
+            EventReply::Started { fence, .. } => {
                 run_and_complete(store, effects, key, Holder { owner, fence }).await;
             }
-            Answer::InFlight { fence, state, .. } => {
-                store.watch(&id, Seen { fence, state }).await.unwrap();
+            EventReply::InFlight { fence, state, .. } => {
+                store.watch(&id, RecordVersion { fence, state }).await.unwrap();
             }
-            Answer::Replay { outcome, .. } => {
+            EventReply::Replay { outcome, .. } => {
                 assert_eq!(outcome, common::outcome(key));
                 return;
             }
@@ -233,14 +233,14 @@ async fn ask_and_decide(store: &dyn Store, key: u64) {
     let binding = if said == Said::YesToAnother { Binding([9; 32]) } else { common::POLICY };
     let asked = b"may it?"[..].into();
     let ask = Event::Ask { fingerprint: SAME, binding, asked, by_nature: false, keyless: false };
-    let Answer::Waiting { fence, .. } = say(store, &id, ask).await else { panic!() };
-    let question = Question { fence, fingerprint: SAME, binding };
+    let EventReply::Waiting { fence, .. } = say(store, &id, ask).await else { panic!() };
+    let question = RequestVersion { fence, fingerprint: SAME, binding };
     let decision = match said {
         Said::Nothing => return,
-        Said::No => Decision::Deny { reason: None },
-        Said::Yes | Said::YesToAnother => Decision::Approve,
+        Said::No => Review::Deny { reason: None },
+        Said::Yes | Said::YesToAnother => Review::Approve,
     };
-    assert_eq!(say(store, &id, common::decide(question, decision)).await, Answer::Done);
+    assert_eq!(say(store, &id, common::decide(question, decision)).await, EventReply::Done);
 }
 
 /// Starts all that it may: each key from eight tasks at once. What was started ends without harm, so that nothing but the approval stands
@@ -262,11 +262,12 @@ async fn use_approvals(ledger: &str, place: &Path) {
                         by_nature: false,
                         approval: Some(common::POLICY),
                     };
-                    if let Answer::Started { fence, .. } = say(&*store, &id(&key), start).await {
+                    if let EventReply::Started { fence, .. } = say(&*store, &id(&key), start).await
+                    {
                         happen(&effects, &key, fence);
-                        let (holder, why) = (Holder { owner, fence }, Harmless::NothingHappened);
+                        let (holder, why) = (Holder { owner, fence }, RetryReason::NothingHappened);
                         let ended = Event::Discard { holder, why };
-                        assert_eq!(say(&*store, &id(&key), ended).await, Answer::Done);
+                        assert_eq!(say(&*store, &id(&key), ended).await, EventReply::Done);
                     }
                 }
             })
@@ -280,7 +281,7 @@ async fn use_approvals(ledger: &str, place: &Path) {
 fn use_on(ledger: &str) {
     let folder = Folder::new();
     let quotas = Quotas { waiting: u64::MAX, ..Quotas::default() };
-    let rules = Rules { quotas, ..race_rules() };
+    let rules = LedgerLimits { quotas, ..race_rules() };
     let store = open(ledger, Options { rules, ..Options::default() }).unwrap();
     for key in 0..APPROVED {
         wait(ask_and_decide(&*store, key));
@@ -294,11 +295,11 @@ fn use_on(ledger: &str) {
         let (name, said) = (format!("key-{key}"), said(key));
         let effects = happened.get(&name).map_or(0, Vec::len);
         assert_eq!(effects, usize::from(said == Said::Yes), "{name}, to which was said: {said:?}");
-        let story = wait(store.story(&id(&name))).unwrap();
+        let story = wait(store.transitions(&id(&name))).unwrap();
         let starts: Vec<_> = story.iter().filter(|row| row.event == "start").collect();
         assert_eq!(starts.len(), effects);
         assert!(starts.iter().all(|row| row.by.as_deref() == Some("olga")
-            && row.via == Some(Via::Operator)
+            && row.via == Some(ApprovalChannel::Operator)
             && row.change.unwrap().from == StateKind::Approved));
     }
 }
@@ -320,14 +321,14 @@ fn eight_processes_at_postgresql_make_one_start_of_one_approval() {
 const LIVE_KEYS: u64 = 1_500;
 
 /// Short leases: whoever dies is missed while the test still runs.
-fn live_rules() -> Rules {
+fn live_rules() -> LedgerLimits {
     let quotas = Quotas {
         records: u64::MAX,
         bytes: u64::MAX / 2,
         keys_per_hour: u64::MAX,
         ..Quotas::default()
     };
-    Rules { lease: Duration::from_millis(150), quotas, ..Rules::default() }
+    LedgerLimits { lease: Duration::from_millis(150), quotas, ..LedgerLimits::default() }
 }
 
 /// Every fifth key is of a call that may be repeated by nature.
@@ -367,11 +368,11 @@ async fn attempt(store: &dyn Store, effects: &File, key: u64) {
     let id = id(&name);
     let owner = Owner::random().unwrap();
     let fence = match say(store, &id, either(owner, by_nature)).await {
-        Answer::Started { fence, .. } => fence,
-        Answer::Claimed { fence, .. } => {
+        EventReply::Started { fence, .. } => fence,
+        EventReply::Claimed { fence, .. } => {
             pause().await;
             // Slow as it is, it may have lost its claim meanwhile: then it must not start.
-            if say(store, &id, Event::Dispatch(Holder { owner, fence })).await != Answer::Done {
+            if say(store, &id, Event::Dispatch(Holder { owner, fence })).await != EventReply::Done {
                 return;
             }
             fence
@@ -438,7 +439,7 @@ async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) 
     let record = entry.seen.unwrap();
     let kind = record.state.kind();
     let starts: Vec<u64> = store
-        .story(&id)
+        .transitions(&id)
         .await
         .unwrap()
         .iter()
@@ -466,8 +467,8 @@ async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) 
     // What a caller is told now.
     let told = store.recall(&id, SAME, false).await.unwrap();
     match told {
-        Some(Answer::Replay { .. }) => assert_eq!(kind, StateKind::Completed),
-        Some(Answer::OutcomeUnknown { .. }) => assert_eq!(kind, StateKind::Indeterminate),
+        Some(EventReply::Replay { .. }) => assert_eq!(kind, StateKind::Completed),
+        Some(EventReply::OutcomeUnknown { .. }) => assert_eq!(kind, StateKind::Indeterminate),
         None => assert!(effects.is_empty(), "{name} happened and would be started"),
         Some(other) => panic!("{name}: {other:?}"),
     }

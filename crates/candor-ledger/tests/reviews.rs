@@ -15,12 +15,12 @@ fn conflict() -> CallError {
     CallError { code: "conflict".into(), message: "Invoice 17 is paid already.".into() }
 }
 
-fn with_error() -> Circumstances {
-    Circumstances { error: Some(conflict()), ..Circumstances::default() }
+fn with_error() -> AuditContext {
+    AuditContext { error: Some(conflict()), ..AuditContext::default() }
 }
 
-fn with_arguments() -> Circumstances {
-    Circumstances { arguments: Some(br#"{"n":17}"#[..].into()), ..Circumstances::default() }
+fn with_arguments() -> AuditContext {
+    AuditContext { arguments: Some(br#"{"n":17}"#[..].into()), ..AuditContext::default() }
 }
 
 async fn seen(store: &dyn Store, id: &RecordId) -> Option<Record> {
@@ -34,11 +34,11 @@ async fn arguments(store: &dyn Store, id: &RecordId) -> Option<String> {
 }
 
 /// Asks with arguments, and returns what a reviewer decides on.
-async fn asked_with_arguments(store: &dyn Store, id: &RecordId) -> Question {
+async fn asked_with_arguments(store: &dyn Store, id: &RecordId) -> RequestVersion {
     let event = common::ask("may it?");
     match store.apply(id, event, with_arguments()).await.unwrap() {
-        Answer::Waiting { fence, .. } => {
-            Question { fence, fingerprint: SAME, binding: common::POLICY }
+        EventReply::Waiting { fence, .. } => {
+            RequestVersion { fence, fingerprint: SAME, binding: common::POLICY }
         }
         other => panic!("{other:?}"),
     }
@@ -48,35 +48,37 @@ async fn started(store: &dyn Store, id: &RecordId) -> Holder {
     let owner = Owner::random().unwrap();
     let event = Event::Start { fingerprint: SAME, owner, by_nature: false, approval: None };
     match say(store, id, event).await {
-        Answer::Started { fence, .. } => Holder { owner, fence },
+        EventReply::Started { fence, .. } => Holder { owner, fence },
         other => panic!("{other:?}"),
     }
 }
 
 async fn approve_start_and_end(store: &dyn Store, id: &RecordId, end: impl Fn(Holder) -> Event) {
     let question = asked_with_arguments(store, id).await;
-    assert_eq!(say(store, id, decide(question, Decision::Approve)).await, Answer::Done);
+    assert_eq!(say(store, id, decide(question, Review::Approve)).await, EventReply::Done);
     let Event::Start { owner, .. } = start() else { unreachable!() };
     let event =
         Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(common::POLICY) };
-    let Answer::Started { fence, .. } = say(store, id, event).await else { panic!("not started") };
-    assert_eq!(say(store, id, end(Holder { owner, fence })).await, Answer::Done);
+    let EventReply::Started { fence, .. } = say(store, id, event).await else {
+        panic!("not started")
+    };
+    assert_eq!(say(store, id, end(Holder { owner, fence })).await, EventReply::Done);
 }
 
-fn deny() -> Decision {
-    Decision::Deny { reason: Some("not on a Friday".into()) }
+fn deny() -> Review {
+    Review::Deny { reason: Some("not on a Friday".into()) }
 }
 
 #[test]
 fn ended_denial_stays_in_history_and_refuses_nothing() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
-        assert_eq!(say(store, &id("a"), decide(question, deny())).await, Answer::Done);
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, EventReply::Done);
         for (later, key_is_free) in [(MINUTE * 9, false), (MINUTE * 2, true), (DAY * 80, true)] {
             told.later(later);
             store.sweep(100).await.unwrap();
-            let State::Denied { by, reason, .. } = seen(store, &id("a")).await.unwrap().state
+            let RecordState::Denied { by, reason, .. } = seen(store, &id("a")).await.unwrap().state
             else {
                 panic!("no longer denied")
             };
@@ -90,10 +92,10 @@ fn ended_denial_stays_in_history_and_refuses_nothing() {
             assert_eq!(listed.len(), 1);
         }
         // The question that was denied cannot be decided any more; a new one can.
-        let late = say(store, &id("a"), decide(question, Decision::Approve)).await;
-        assert_eq!(late, Answer::Refused(Refusal::NotWaiting(StateKind::Denied)));
+        let late = say(store, &id("a"), decide(question, Review::Approve)).await;
+        assert_eq!(late, EventReply::Refused(EventError::NotWaiting(StateKind::Denied)));
         let question = asked(store, &id("a")).await;
-        assert_eq!(say(store, &id("a"), decide(question, deny())).await, Answer::Done);
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, EventReply::Done);
         told.later(DAY * 100);
         store.sweep(100).await.unwrap();
         assert_eq!(seen(store, &id("a")).await, None);
@@ -102,12 +104,12 @@ fn ended_denial_stays_in_history_and_refuses_nothing() {
 
 #[test]
 fn error_of_a_released_key_stays_until_the_next_start() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let holder = started(store, &id("a")).await;
-        let discard = Event::Discard { holder, why: Harmless::NothingHappened };
+        let discard = Event::Discard { holder, why: RetryReason::NothingHappened };
         let done = store.apply(&id("a"), discard, with_error()).await.unwrap();
-        assert_eq!(done, Answer::Done);
+        assert_eq!(done, EventReply::Done);
         let record = seen(store, &id("a")).await.unwrap();
         assert_eq!((record.state.kind(), record.error), (StateKind::Open, Some(conflict())));
 
@@ -119,7 +121,7 @@ fn error_of_a_released_key_stays_until_the_next_start() {
         let holder = started(store, &id("a")).await;
         assert_eq!(seen(store, &id("a")).await.unwrap().error, None);
         say(store, &id("a"), Event::Complete { holder, outcome: outcome("paid") }).await;
-        let story = store.story(&id("a")).await.unwrap();
+        let story = store.transitions(&id("a")).await.unwrap();
         let errors: Vec<_> = story
             .iter()
             .filter_map(|row| Some((row.event.as_str(), row.circumstances.error.as_ref()?)))
@@ -130,10 +132,10 @@ fn error_of_a_released_key_stays_until_the_next_start() {
 
 #[test]
 fn error_outlives_the_result_that_held_it() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let holder = started(store, &id("a")).await;
-        let outcome = Outcome::new(OutcomeKind::Failure, *b"it failed");
+        let outcome = StoredResult::new(OutcomeKind::Failure, *b"it failed");
         let ended = Event::Complete { holder, outcome };
         store.apply(&id("a"), ended, with_error()).await.unwrap();
         told.later(DAY * 2);
@@ -143,19 +145,19 @@ fn error_outlives_the_result_that_held_it() {
         told.later(DAY * 40);
         store.sweep(100).await.unwrap();
         assert_eq!(seen(store, &id("a")).await, None);
-        let story = store.story(&id("a")).await.unwrap();
+        let story = store.transitions(&id("a")).await.unwrap();
         assert!(story.iter().any(|row| row.circumstances.error == Some(conflict())));
     });
 }
 
 #[test]
 fn error_message_is_cut_between_letters() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let holder = started(store, &id("a")).await;
         let error = CallError { code: "long".into(), message: "ä".repeat(5_000) + "x" };
-        let circumstances = Circumstances { error: Some(error), ..Circumstances::default() };
-        let discard = Event::Discard { holder, why: Harmless::NothingHappened };
+        let circumstances = AuditContext { error: Some(error), ..AuditContext::default() };
+        let discard = Event::Discard { holder, why: RetryReason::NothingHappened };
         store.apply(&id("a"), discard, circumstances).await.unwrap();
         let message = seen(store, &id("a")).await.unwrap().error.unwrap().message;
         assert!(message.len() < 2_100 && message.ends_with("ä…"), "{}", message.len());
@@ -164,7 +166,7 @@ fn error_message_is_cut_between_letters() {
 
 #[test]
 fn arguments_of_an_approved_call_go_with_its_result() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let kept = Some(r#"{"n":17}"#.to_owned());
         approve_start_and_end(store, &id("a"), |holder| Event::Complete {
@@ -180,23 +182,23 @@ fn arguments_of_an_approved_call_go_with_its_result() {
 
         approve_start_and_end(store, &id("b"), |holder| Event::Unknown {
             holder,
-            reason: Reason::Panicked,
+            reason: UnknownReason::Panicked,
         })
         .await;
         told.later(DAY + MINUTE);
         assert_eq!(arguments(store, &id("b")).await, kept);
         let abandon = Event::Resolve { by: "olga".into(), resolution: Resolution::Abandon };
-        assert_eq!(say(store, &id("b"), abandon).await, Answer::Done);
+        assert_eq!(say(store, &id("b"), abandon).await, EventReply::Done);
         assert_eq!(arguments(store, &id("b")).await, None);
     });
 }
 
 #[test]
 fn arguments_of_a_denied_call_stay_for_the_time_of_results() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let question = asked_with_arguments(store, &id("a")).await;
-        assert_eq!(say(store, &id("a"), decide(question, deny())).await, Answer::Done);
+        assert_eq!(say(store, &id("a"), decide(question, deny())).await, EventReply::Done);
         told.later(HOUR * 23);
         assert_eq!(arguments(store, &id("a")).await.as_deref(), Some(r#"{"n":17}"#));
         told.later(HOUR * 2);
@@ -207,7 +209,7 @@ fn arguments_of_a_denied_call_stay_for_the_time_of_results() {
 
 #[test]
 fn arguments_of_an_unanswered_request_go_with_it() {
-    on_each(&Rules::default(), async |told: &Told| {
+    on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         asked_with_arguments(store, &id("a")).await;
         told.later(DAY + MINUTE);
@@ -219,18 +221,21 @@ fn arguments_of_an_unanswered_request_go_with_it() {
 #[test]
 fn arguments_beyond_the_quota_are_left_out_and_the_call_starts() {
     let quotas = Quotas { bytes: 20, ..Quotas::default() };
-    let rules = Rules { quotas, retention: Duration::from_secs(60), ..Rules::default() };
+    let rules =
+        LedgerLimits { quotas, retention: Duration::from_secs(60), ..LedgerLimits::default() };
     on_each(&rules, async |told: &Told| {
         let store = &*told.store;
         for (key, kept) in [("a", true), ("b", true), ("c", false)] {
             let owner = Owner::random().unwrap();
             let event = Event::Start { fingerprint: SAME, owner, by_nature: false, approval: None };
             let answer = store.apply(&id(key), event, with_arguments()).await.unwrap();
-            let Answer::Started { fence, .. } = answer else { panic!("{answer:?}") };
+            let EventReply::Started { fence, .. } = answer else { panic!("{answer:?}") };
             assert_eq!(arguments(store, &id(key)).await.is_some(), kept, "{key}");
-            let discard =
-                Event::Discard { holder: Holder { owner, fence }, why: Harmless::NothingHappened };
-            assert_eq!(say(store, &id(key), discard).await, Answer::Done);
+            let discard = Event::Discard {
+                holder: Holder { owner, fence },
+                why: RetryReason::NothingHappened,
+            };
+            assert_eq!(say(store, &id(key), discard).await, EventReply::Done);
         }
         // What was counted is given back.
         told.later(MINUTE * 2);

@@ -18,7 +18,7 @@ fn what_was_recorded_is_there_after_a_restart() {
     let again = sqlite(&path, Options::default());
     let told = wait(again.recall(&id("a"), SAME, false)).unwrap();
     assert!(
-        matches!(told, Some(Answer::Replay { outcome: first, attempt: 1, .. }) if first == outcome("invoice 1"))
+        matches!(told, Some(EventReply::Replay { outcome: first, attempt: 1, .. }) if first == outcome("invoice 1"))
     );
 }
 
@@ -164,7 +164,7 @@ fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
     .unwrap();
     clock.store(at + 2_000_001, Ordering::SeqCst);
     let refused = wait(store.recall(&id("a"), SAME, false)).unwrap();
-    assert!(matches!(refused, Some(Answer::Denied { .. })), "{refused:?}");
+    assert!(matches!(refused, Some(EventReply::Denied { .. })), "{refused:?}");
 }
 
 #[test]
@@ -232,15 +232,15 @@ fn a_store_that_was_not_built_in_names_its_feature() {
 #[test]
 fn who_only_looks_makes_nothing() {
     let folder = Folder::new();
-    let place = Place::File(folder.join("state/ledger.db"));
+    let place = LedgerAddress::File(folder.join("state/ledger.db"));
     let absent = Some(StoreError::Absent);
     assert_eq!(place.open_existing(Options::default()).err(), absent);
     assert!(!folder.join("state").exists());
     let empty = folder.join("empty.db");
     fs::write(&empty, "").unwrap();
-    assert_eq!(Place::File(empty.clone()).open_existing(Options::default()).err(), absent);
+    assert_eq!(LedgerAddress::File(empty.clone()).open_existing(Options::default()).err(), absent);
     assert_eq!(fs::read(&empty).unwrap(), b"");
-    assert_eq!(Place::Memory.open_existing(Options::default()).err(), absent);
+    assert_eq!(LedgerAddress::Memory.open_existing(Options::default()).err(), absent);
     drop(place.open(Options::default()).unwrap());
     wait(call(&*place.open_existing(Options::default()).unwrap(), &id("a"), "x"));
 }
@@ -256,8 +256,8 @@ fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
             let id = id(&format!("key-{key}"));
             let owner = Owner::random().unwrap();
             let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
-            match store.apply(&id, event, Circumstances::default()).await {
-                Ok(Answer::Claimed { .. }) => done += 1,
+            match store.apply(&id, event, AuditContext::default()).await {
+                Ok(EventReply::Claimed { .. }) => done += 1,
                 Ok(other) => panic!("{other:?}"),
                 Err(error) => {
                     refused = Some((key, error));
@@ -278,11 +278,14 @@ fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
             .map(|at| {
                 let event =
                     Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-                store.apply(&id(&format!("more-{at}")), event, Circumstances::default())
+                store.apply(&id(&format!("more-{at}")), event, AuditContext::default())
             })
             .collect();
         for answer in many {
-            assert!(matches!(answer.await, Err(StoreError::Full(_)) | Ok(Answer::Claimed { .. })));
+            assert!(matches!(
+                answer.await,
+                Err(StoreError::Full(_)) | Ok(EventReply::Claimed { .. })
+            ));
         }
     });
 }
@@ -291,14 +294,15 @@ fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
 fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
     let folder = Folder::new();
     let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
-    let options = Options { rules: Rules { quotas, ..Rules::default() }, ..Options::default() };
+    let options =
+        Options { rules: LedgerLimits { quotas, ..LedgerLimits::default() }, ..Options::default() };
     let store = sqlite(&folder.join("ledger.db"), options);
     let many: Vec<_> = (0..60)
         .map(|at| {
             let event =
                 Event::Claim { fingerprint: SAME, owner: Owner([at; 16]), by_nature: false };
             // Sent when it is made: all wait for the writer together.
-            store.apply(&id(&format!("key-{at}")), event, Circumstances::default())
+            store.apply(&id(&format!("key-{at}")), event, AuditContext::default())
         })
         .collect();
     let answers = wait(async {
@@ -311,7 +315,7 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
     for (at, answer) in answers.iter().enumerate() {
         let found = wait(store.find(&id(&format!("key-{at}")))).unwrap();
         match answer {
-            Ok(Answer::Claimed { .. }) => assert!(found.is_some()),
+            Ok(EventReply::Claimed { .. }) => assert!(found.is_some()),
             Err(StoreError::Quota(Quota::KeysPerHour { most: 40 })) => assert!(found.is_none()),
             other => panic!("{other:?}"),
         }
@@ -323,19 +327,19 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
 fn who_waits_is_woken_by_another_process_and_by_time() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
-    let rules = Rules { lease: Duration::from_millis(400), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(400), ..LedgerLimits::default() };
     let options = Options { rules, ..Options::default() };
     // Two stores share nothing but the file, as two processes do.
     let (one, other) = (sqlite(&path, options.clone()), Arc::new(sqlite(&path, options)));
     wait(async {
         let holder = claim(&one, &id("a")).await.unwrap();
         say(&one, &id("a"), Event::Dispatch(holder)).await;
-        let Err(Answer::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
+        let Err(EventReply::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
             panic!()
         };
         let joined = Arc::clone(&other);
         let waiting = std::thread::spawn(move || {
-            wait(joined.watch(&id("a"), Seen { fence, state })).unwrap();
+            wait(joined.watch(&id("a"), RecordVersion { fence, state })).unwrap();
             Instant::now()
         });
         tokio::time::sleep(Duration::from_millis(60)).await;
@@ -348,13 +352,13 @@ fn who_waits_is_woken_by_another_process_and_by_time() {
         say(&one, &id("b"), Event::Dispatch(holder)).await;
         let begun = Instant::now();
         other
-            .watch(&id("b"), Seen { fence: holder.fence, state: StateKind::Dispatched })
+            .watch(&id("b"), RecordVersion { fence: holder.fence, state: StateKind::Dispatched })
             .await
             .unwrap();
         assert!(begun.elapsed() > Duration::from_millis(350), "{:?}", begun.elapsed());
         assert!(matches!(
             claim(&*other, &id("b")).await,
-            Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. })
+            Err(EventReply::OutcomeUnknown { reason: UnknownReason::LeaseEnded, .. })
         ));
     });
 }
@@ -448,7 +452,7 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
         approval: None,
     };
     // Alone, and among others that have done nothing wrong.
-    let alone = wait(store.apply(&of_tool("second", "poison"), start(), Circumstances::default()));
+    let alone = wait(store.apply(&of_tool("second", "poison"), start(), AuditContext::default()));
     assert!(alone.is_err(), "{alone:?}");
     let ids = [
         of_tool("third", "b"),
@@ -458,7 +462,7 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
         of_tool("fourth", "d"),
     ];
     let many: Vec<_> =
-        ids.iter().map(|id| store.apply(id, start(), Circumstances::default())).collect();
+        ids.iter().map(|id| store.apply(id, start(), AuditContext::default())).collect();
     for (id, answer) in ids.iter().zip(many) {
         assert_eq!(wait(answer).is_err(), id.key.as_str() == "poison", "{id:?}");
     }
@@ -482,13 +486,13 @@ fn records_whose_digests_begin_alike_are_told_apart() {
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute("UPDATE records SET short = ?", [alike]).unwrap();
     assert_eq!(wait(store.recall(&id("b"), SAME, false)).unwrap(), None);
-    assert!(wait(store.story(&id("b"))).unwrap().is_empty());
+    assert!(wait(store.transitions(&id("b"))).unwrap().is_empty());
     wait(call(&store, &id("b"), "of b"));
     let told = wait(store.recall(&id("b"), SAME, false)).unwrap();
     assert!(
-        matches!(told, Some(Answer::Replay { outcome: first, .. }) if first == outcome("of b"))
+        matches!(told, Some(EventReply::Replay { outcome: first, .. }) if first == outcome("of b"))
     );
-    assert_eq!(wait(store.story(&id("b"))).unwrap().len(), 3);
+    assert_eq!(wait(store.transitions(&id("b"))).unwrap().len(), 3);
     let kept: i64 = db
         .query_row("SELECT count(*) FROM records WHERE short = ?", [alike], |row| row.get(0))
         .unwrap();
@@ -498,14 +502,18 @@ fn records_whose_digests_begin_alike_are_told_apart() {
 #[test]
 fn the_story_of_a_forgotten_record_is_still_told() {
     let folder = Folder::new();
-    let rules = Rules { retention: Duration::ZERO, tombstone: Duration::ZERO, ..Rules::default() };
+    let rules = LedgerLimits {
+        retention: Duration::ZERO,
+        tombstone: Duration::ZERO,
+        ..LedgerLimits::default()
+    };
     let store = sqlite(&folder.join("ledger.db"), Options { rules, ..Options::default() });
     wait(call(&store, &id("a"), "x"));
     wait(call(&store, &of_tool("other", "a"), "x"));
     std::thread::sleep(Duration::from_millis(5));
     wait(store.sweep(10)).unwrap();
     assert_eq!(wait(store.find(&id("a"))).unwrap(), None);
-    let story = wait(store.story(&id("a"))).unwrap();
+    let story = wait(store.transitions(&id("a"))).unwrap();
     assert!(story.iter().all(|row| row.record() == Some(id("a"))));
     let events: Vec<_> = story.iter().map(|row| row.event.as_str()).collect();
     assert_eq!(events, ["claim", "dispatch", "complete", "lapse"]);
@@ -519,7 +527,7 @@ fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
     let start =
         Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false, approval: None };
     let started = wait(say(&store, &id("a"), start.clone()));
-    assert_eq!(started, Answer::Started { fence: Fence(1), attempt: 1 });
+    assert_eq!(started, EventReply::Started { fence: Fence(1), attempt: 1 });
     let db = rusqlite::Connection::open(&path).unwrap();
     let found: (String, i64, String, String) = db
         .query_row(
@@ -530,5 +538,5 @@ fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
         .unwrap();
     assert_eq!(found, ("dispatched".into(), 1, "start".into(), "absent".into()));
     // Word for word once more, as after a lost answer: it is not licensed to start again.
-    assert!(matches!(wait(say(&store, &id("a"), start)), Answer::InFlight { .. }));
+    assert!(matches!(wait(say(&store, &id("a"), start)), EventReply::InFlight { .. }));
 }

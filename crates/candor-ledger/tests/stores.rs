@@ -37,8 +37,8 @@ impl Stored {
 }
 
 impl Subject for Stored {
-    fn apply(&mut self, id: &RecordId, event: Event) -> Answer {
-        wait(self.store().apply(id, event, Circumstances::default())).unwrap()
+    fn apply(&mut self, id: &RecordId, event: Event) -> EventReply {
+        wait(self.store().apply(id, event, AuditContext::default())).unwrap()
     }
 
     fn recall(
@@ -46,7 +46,7 @@ impl Subject for Stored {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> Option<Answer> {
+    ) -> Option<EventReply> {
         wait(self.store().recall(id, fingerprint, by_nature)).unwrap()
     }
 
@@ -55,9 +55,9 @@ impl Subject for Stored {
     }
 
     fn transitions(&mut self, id: &RecordId) -> Vec<Row> {
-        let story = wait(self.store().story(id)).unwrap();
+        let story = wait(self.store().transitions(id)).unwrap();
         let row = |row: AuditRow| {
-            let Change { from, to, fence, .. } = row.change.unwrap();
+            let StateChange { from, to, fence, .. } = row.change.unwrap();
             Row { event: row.event, from, to, fence, by: row.by, via: row.via }
         };
         story.into_iter().map(row).collect()

@@ -28,7 +28,7 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
 
 /// What the fields of a type come to.
 #[derive(Default)]
-struct Read {
+struct ReadFields {
     /// The functions that make their defaults.
     functions: Vec<TokenStream>,
     /// That each can be an argument, in the compiler's words.
@@ -45,7 +45,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     }
     let told = told(&item.attrs);
     let is_told = |word: &str| told.iter().any(|told| told == word);
-    let mut read = Read::default();
+    let mut read = ReadFields::default();
     let mut style = Vec::new();
     let mut variants = TokenStream::new();
     read.parameters = item.generics.type_params().map(|of| of.ident.to_string()).collect();
@@ -85,7 +85,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     ];
     let derives = derives.iter().filter(|(name, _)| !derived.iter().any(|d| d == name));
     let derives = derives.map(|(_, path)| path);
-    let Read { functions, checks, .. } = &read;
+    let ReadFields { functions, checks, .. } = &read;
     // A generic type is checked where it is used.
     let checks = checks.iter().filter(|_| item.generics.params.is_empty());
     let conditions = conditions(&item.attrs);
@@ -108,7 +108,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     })
 }
 
-impl Read {
+impl ReadFields {
     /// Reads a field, and writes its attributes as serde and schemars understand them.
     fn field(&mut self, field: &mut Field, owner: &Ident, has_default: bool) -> Result<()> {
         let marks = Marks::read(&field.attrs)?;

@@ -14,13 +14,13 @@ use syn::{BinOp, Error, Expr, ExprLit, ExprUnary, Ident, Lit, Member, Result, To
 /// The words, each at most once.
 #[derive(Default, Clone)]
 pub(crate) struct Words {
-    kind: Option<(Kind, Span)>,
+    kind: Option<(EffectKind, Span)>,
     idempotent: Option<Span>,
     closed_world: Option<Span>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Kind {
+enum EffectKind {
     Reads,
     Adds,
     Changes,
@@ -34,10 +34,10 @@ impl Words {
     /// Takes a word; false if it is none of these.
     pub(crate) fn take(&mut self, word: &Ident) -> Result<bool> {
         let kind = match word.to_string().as_str() {
-            "reads" => Kind::Reads,
-            "adds" => Kind::Adds,
-            "changes" => Kind::Changes,
-            "deletes" => Kind::Deletes,
+            "reads" => EffectKind::Reads,
+            "adds" => EffectKind::Adds,
+            "changes" => EffectKind::Changes,
+            "deletes" => EffectKind::Deletes,
             // The protocol's words: an effect says more than a hint.
             "read_only" => return Err(Error::new(word.span(), "write `reads`")),
             "additive" => return Err(Error::new(word.span(), "write `adds`")),
@@ -69,7 +69,7 @@ impl Words {
 
     /// Whether it is said that nothing is changed.
     pub(crate) const fn is_read_only(&self) -> bool {
-        matches!(self.kind, Some((Kind::Reads, _)))
+        matches!(self.kind, Some((EffectKind::Reads, _)))
     }
 
     /// Whether nothing is said.
@@ -92,11 +92,11 @@ impl Words {
         kind.or(self.idempotent).or(self.closed_world).unwrap_or(otherwise)
     }
 
-    fn check(&self, at: Span) -> Result<(Kind, Span)> {
+    fn check(&self, at: Span) -> Result<(EffectKind, Span)> {
         let kind = self
             .kind
             .ok_or_else(|| Error::new(at, "say one of `reads`, `adds`, `changes` and `deletes`"))?;
-        if let (Kind::Reads, Some(word)) = (kind.0, self.idempotent) {
+        if let (EffectKind::Reads, Some(word)) = (kind.0, self.idempotent) {
             let message = "what only reads can always be repeated; take `idempotent` away";
             return Err(Error::new(word, message));
         }
@@ -106,10 +106,10 @@ impl Words {
     /// An expression of type `Hints`: all four are said.
     pub(crate) fn hints(&self, at: Span) -> Result<TokenStream> {
         let base = match self.check(at)?.0 {
-            Kind::Reads => quote!(READS),
-            Kind::Adds => quote!(ADDS),
-            Kind::Changes => quote!(CHANGES),
-            Kind::Deletes => quote!(DELETES),
+            EffectKind::Reads => quote!(READS),
+            EffectKind::Adds => quote!(ADDS),
+            EffectKind::Changes => quote!(CHANGES),
+            EffectKind::Deletes => quote!(DELETES),
         };
         let repeatable = self.idempotent.map(|_| quote!(.repeatable()));
         let closed = self.closed_world.map(|_| quote!(.closed_world()));
@@ -148,18 +148,18 @@ pub(crate) enum Table {
 
 /// One row; without tests it takes everything.
 pub(crate) struct Row {
-    tests: Vec<Asked>,
+    tests: Vec<RowTest>,
     words: Words,
     span: Span,
 }
 
 /// One test of a row.
-struct Asked {
+struct RowTest {
     /// The argument, as the author calls it.
     argument: Ident,
     /// The JSON Pointer from there on.
     below: String,
-    /// An expression of type `Test`.
+    /// An expression of type `Condition`.
     test: TokenStream,
 }
 
@@ -223,18 +223,18 @@ impl Parse for Row {
 }
 
 impl Row {
-    /// An expression of type `Row`. `property` says how callers call an argument.
+    /// An expression of type `EffectRow`. `property` says how callers call an argument.
     pub(crate) fn write(&self, property: impl Fn(&Ident) -> Result<String>) -> Result<TokenStream> {
         let hints = self.words.hints(self.span)?;
-        let write = |Asked { argument, below, test }: &Asked| {
+        let write = |RowTest { argument, below, test }: &RowTest| {
             let at = format!("/{}{below}", escaped(&property(argument)?));
             Ok(quote!(#at, #test))
         };
         let tests = self.tests.iter().map(write).collect::<Result<Vec<_>>>()?;
         Ok(match tests.split_first() {
-            None => quote!(::candor::hints::Row::otherwise(#hints)),
+            None => quote!(::candor::hints::EffectRow::otherwise(#hints)),
             Some((first, rest)) => {
-                quote!(::candor::hints::Row::when(#first)#(.and(#rest))*.then(#hints))
+                quote!(::candor::hints::EffectRow::when(#first)#(.and(#rest))*.then(#hints))
             }
         })
     }
@@ -244,7 +244,7 @@ fn is_word(word: &Ident) -> bool {
     Words::default().take(word).is_ok_and(|taken| taken)
 }
 
-fn read_tests(condition: &Expr, tests: &mut Vec<Asked>) -> Result<()> {
+fn read_tests(condition: &Expr, tests: &mut Vec<RowTest>) -> Result<()> {
     match condition {
         Expr::Paren(inner) => read_tests(&inner.expr, tests),
         Expr::Binary(both) if matches!(both.op, BinOp::And(_)) => {
@@ -293,9 +293,9 @@ fn read_tests(condition: &Expr, tests: &mut Vec<Asked>) -> Result<()> {
     }
 }
 
-fn asked(of: &Expr, test: &TokenStream) -> Result<Asked> {
+fn asked(of: &Expr, test: &TokenStream) -> Result<RowTest> {
     let (argument, below) = place(of)?;
-    Ok(Asked { argument, below, test: quote!(::candor::hints::Test::#test) })
+    Ok(RowTest { argument, below, test: quote!(::candor::hints::Condition::#test) })
 }
 
 /// `target.path` as an argument and a JSON Pointer within.

@@ -134,7 +134,7 @@ impl Options {
 
     /// Which of its calls a person is asked about, at least.
     pub(crate) fn ask(&self) -> Result<TokenStream> {
-        let Some(asked) = &self.ask else { return Ok(quote!(::candor::Ask::Never)) };
+        let Some(asked) = &self.ask else { return Ok(quote!(::candor::AskLevel::Never)) };
         if let Expr::Path(path) = asked {
             for (word, level) in [
                 ("never", quote!(Never)),
@@ -143,7 +143,7 @@ impl Options {
                 ("always", quote!(Always)),
             ] {
                 if path.path.is_ident(word) {
-                    return Ok(quote!(::candor::Ask::#level));
+                    return Ok(quote!(::candor::AskLevel::#level));
                 }
             }
         }
@@ -202,7 +202,7 @@ impl Options {
             Table::Rows(rows) => {
                 let rows = rows.iter().map(|row| row.write(property));
                 let rows = rows.collect::<Result<Vec<_>>>()?;
-                quote!(::candor::hints::Table::new() #(.row(#rows))*)
+                quote!(::candor::hints::EffectTable::new() #(.row(#rows))*)
             }
             Table::By { argument, ty } => {
                 let pointer = format!("/{}", escaped(&property(argument)?));
@@ -276,10 +276,10 @@ impl Parse for Options {
 /// One option: a word, perhaps with a value or with more in brackets.
 struct Word {
     word: Ident,
-    value: Given,
+    value: OptionValue,
 }
 
-enum Given {
+enum OptionValue {
     Nothing,
     Value(Expr),
     Table(Table),
@@ -291,7 +291,7 @@ impl Parse for Word {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let word: Ident = input.parse()?;
         let value = if input.parse::<Option<Token![=]>>()?.is_some() {
-            Given::Value(input.parse()?)
+            OptionValue::Value(input.parse()?)
         } else if word == "unsaid" {
             return Err(Error::new(
                 word.span(),
@@ -301,14 +301,14 @@ impl Parse for Word {
             let inside;
             syn::parenthesized!(inside in input);
             match word.to_string().as_str() {
-                "effects" => Given::Table(inside.parse()?),
-                "at_most" => Given::Words(inside.parse()?),
-                "recorded" | "omit" => Given::Names(Punctuated::parse_terminated(&inside)?),
+                "effects" => OptionValue::Table(inside.parse()?),
+                "at_most" => OptionValue::Words(inside.parse()?),
+                "recorded" | "omit" => OptionValue::Names(Punctuated::parse_terminated(&inside)?),
                 "idempotency" => return Err(Error::new(word.span(), IDEMPOTENCY)),
                 _ => return Err(Error::new(word.span(), format!("`{word}` takes no brackets"))),
             }
         } else {
-            Given::Nothing
+            OptionValue::Nothing
         };
         Ok(Self { word, value })
     }
@@ -318,40 +318,52 @@ impl Word {
     fn apply(self, options: &mut Options) -> Result<()> {
         let word = self.word;
         let name = word.to_string();
-        if matches!(self.value, Given::Nothing) && options.words.take(&word)? {
+        if matches!(self.value, OptionValue::Nothing) && options.words.take(&word)? {
             return Ok(());
         }
         match (name.as_str(), self.value) {
-            ("unclassified", Given::Nothing) => set(&mut options.unclassified, word.clone(), &word),
-            ("effects", Given::Table(table)) => set(&mut options.table, table, &word),
-            ("effects", Given::Value(function)) => set(&mut options.function, function, &word),
-            ("at_most", Given::Words(words)) => set(&mut options.at_most, words, &word),
-            ("blocking", Given::Nothing) => set(&mut options.blocking, word.clone(), &word),
-            ("ask", Given::Value(value)) => set(&mut options.ask, value, &word),
-            ("idempotency", Given::Value(value)) => set(&mut options.idempotency, value, &word),
-            ("recorded", Given::Names(names)) => set(&mut options.recorded, names, &word),
-            ("undo" | "instead" | "serial" | "rate", Given::Value(value)) => {
+            ("unclassified", OptionValue::Nothing) => {
+                set(&mut options.unclassified, word.clone(), &word)
+            }
+            ("effects", OptionValue::Table(table)) => set(&mut options.table, table, &word),
+            ("effects", OptionValue::Value(function)) => {
+                set(&mut options.function, function, &word)
+            }
+            ("at_most", OptionValue::Words(words)) => set(&mut options.at_most, words, &word),
+            ("blocking", OptionValue::Nothing) => set(&mut options.blocking, word.clone(), &word),
+            ("ask", OptionValue::Value(value)) => set(&mut options.ask, value, &word),
+            ("idempotency", OptionValue::Value(value)) => {
+                set(&mut options.idempotency, value, &word)
+            }
+            ("recorded", OptionValue::Names(names)) => set(&mut options.recorded, names, &word),
+            ("undo" | "instead" | "serial" | "rate", OptionValue::Value(value)) => {
                 options.safeguard(&word, text(value)?)
             }
-            ("preview", Given::Value(value)) => {
+            ("preview", OptionValue::Value(value)) => {
                 set(&mut options.safeguards.preview, (word.clone(), value), &word)
             }
-            ("requires_preview", Given::Nothing) => {
+            ("requires_preview", OptionValue::Nothing) => {
                 set(&mut options.safeguards.requires_preview, word.clone(), &word)
             }
-            ("omit", Given::Names(names)) => set(&mut options.safeguards.omit, names, &word),
-            ("omit", Given::Nothing) => set(&mut options.safeguards.omit, Punctuated::new(), &word),
-            ("name", Given::Value(value)) => set(&mut options.name, text(value)?, &word),
-            ("title", Given::Value(value)) => set(&mut options.title, text(value)?, &word),
-            ("description", Given::Value(value)) => {
+            ("omit", OptionValue::Names(names)) => set(&mut options.safeguards.omit, names, &word),
+            ("omit", OptionValue::Nothing) => {
+                set(&mut options.safeguards.omit, Punctuated::new(), &word)
+            }
+            ("name", OptionValue::Value(value)) => set(&mut options.name, text(value)?, &word),
+            ("title", OptionValue::Value(value)) => set(&mut options.title, text(value)?, &word),
+            ("description", OptionValue::Value(value)) => {
                 set(&mut options.description, text(value)?, &word)
             }
-            ("input_schema", Given::Value(value)) if is_none(&value) => Err(Error::new_spanned(
-                value,
-                "every tool has an input schema; take `Arguments` for one that lets any object through",
-            )),
-            ("input_schema", Given::Value(value)) => set(&mut options.input_schema, value, &word),
-            ("output_schema", Given::Value(value)) => {
+            ("input_schema", OptionValue::Value(value)) if is_none(&value) => {
+                Err(Error::new_spanned(
+                    value,
+                    "every tool has an input schema; take `Arguments` for one that lets any object through",
+                ))
+            }
+            ("input_schema", OptionValue::Value(value)) => {
+                set(&mut options.input_schema, value, &word)
+            }
+            ("output_schema", OptionValue::Value(value)) => {
                 let given =
                     if is_none(&value) { OutputSchema::None } else { OutputSchema::Given(value) };
                 set(&mut options.output_schema, given, &word)

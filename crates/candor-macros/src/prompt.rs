@@ -38,7 +38,7 @@ fn listed(item: &ItemFn, prompt: &TokenStream) -> TokenStream {
 }
 
 fn prompt(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
-    let options: Options = syn::parse2(options)?;
+    let options: PromptOptions = syn::parse2(options)?;
     let function = Function::read(&mut item.sig, &item.attrs)?;
     if function.has_self {
         let message =
@@ -54,13 +54,13 @@ fn prompt(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
 
 /// What is in the brackets.
 #[derive(Default)]
-pub(crate) struct Options {
+pub(crate) struct PromptOptions {
     pub(crate) name: Option<LitStr>,
     pub(crate) title: Option<LitStr>,
     pub(crate) description: Option<LitStr>,
 }
 
-impl Parse for Options {
+impl Parse for PromptOptions {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut options = Self::default();
         for PromptOption { word, value } in Punctuated::<_, Token![,]>::parse_terminated(input)? {

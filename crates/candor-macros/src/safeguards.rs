@@ -98,7 +98,7 @@ fn rate(text: &LitStr) -> Result<TokenStream> {
         "day" => quote!(per_day),
         _ => return Err(refuse()),
     };
-    Ok(quote!(.rate(::candor::tool::Rate::#per(#calls))))
+    Ok(quote!(.rate(::candor::tool::RateLimit::#per(#calls))))
 }
 
 fn omit(words: &Punctuated<Ident, Token![,]>) -> Result<TokenStream> {

@@ -33,8 +33,8 @@ pub(crate) fn expand(
         #error
 
         impl #parameters ::candor::tool::Variants for #owner #given #bounds {
-            fn effects(at: &str) -> ::candor::hints::Table {
-                ::candor::hints::Table::new() #(#rows)*
+            fn effects(at: &str) -> ::candor::hints::EffectTable {
+                ::candor::hints::EffectTable::new() #(#rows)*
             }
         }
     }
@@ -61,7 +61,7 @@ fn rows(
         })?;
         let hints = effect.parse_args::<Words>()?.hints(name.span())?;
         let when = style.test(variant)?;
-        Ok(quote!(.row(::candor::hints::Row::when(#when).then(#hints))))
+        Ok(quote!(.row(::candor::hints::EffectRow::when(#when).then(#hints))))
     };
     item.variants.iter().zip(effects).map(row).collect()
 }
@@ -101,12 +101,12 @@ impl Style {
         Ok(match (&self.tag, &variant.fields) {
             (Some(tag), _) => {
                 let below = format!("/{}", escaped(tag));
-                quote!(&*::std::format!("{at}{}", #below), ::candor::hints::Test::equals(#name))
+                quote!(&*::std::format!("{at}{}", #below), ::candor::hints::Condition::equals(#name))
             }
-            (None, Fields::Unit) => quote!(at, ::candor::hints::Test::equals(#name)),
+            (None, Fields::Unit) => quote!(at, ::candor::hints::Condition::equals(#name)),
             (None, _) => {
                 let below = format!("/{}", escaped(&name));
-                quote!(&*::std::format!("{at}{}", #below), ::candor::hints::Test::Present)
+                quote!(&*::std::format!("{at}{}", #below), ::candor::hints::Condition::Present)
             }
         })
     }

@@ -91,7 +91,7 @@ pub(crate) fn tool(
         let (__output, __carried) = #output;
         let __input = #input;
         ::candor::tool::TypedTool::new(
-            ::candor::__private::Spec {
+            ::candor::__private::ToolSpec {
                 name: #name,
                 title: #title,
                 description: #description,
@@ -103,7 +103,7 @@ pub(crate) fn tool(
                 needs: #needs,
             },
             __input,
-            ::candor::__private::Asked { annotations: #evaluate, key: #key },
+            ::candor::__private::ArgumentFns { annotations: #evaluate, key: #key },
             __output,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share
@@ -123,7 +123,10 @@ pub(crate) fn tool(
 }
 
 /// An expression of type `Prompt`.
-pub(crate) fn prompt(function: &Function, options: &crate::prompt::Options) -> Result<TokenStream> {
+pub(crate) fn prompt(
+    function: &Function,
+    options: &crate::prompt::PromptOptions,
+) -> Result<TokenStream> {
     let Fields { items, ty } = fields(function, true)?;
     let input = input(function, None, &ty);
     let own_name = || function.name.unraw().to_string();
@@ -198,9 +201,9 @@ fn preview(
     Ok(quote! {{
         #share
         ::candor::tool::TypedTool::new(
-            ::candor::__private::Spec::default(),
+            ::candor::__private::ToolSpec::default(),
             ::std::clone::Clone::clone(&__input),
-            ::candor::__private::Asked { annotations: ::core::option::Option::None, key: ::core::option::Option::None },
+            ::candor::__private::ArgumentFns { annotations: ::core::option::Option::None, key: ::core::option::Option::None },
             ::core::option::Option::None,
             move |__arguments: #ty, __ctx: ::candor::Ctx| {
                 #share

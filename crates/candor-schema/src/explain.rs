@@ -32,13 +32,13 @@ pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) ->
 }
 
 /// What is said of one place: in words, and what was expected by itself.
-struct Said {
+struct PlaceText {
     problem: String,
     expected: Option<String>,
     allowed: Vec<Value>,
 }
 
-impl Said {
+impl PlaceText {
     fn expected(expected: String, received: &str) -> Self {
         let problem = format!("expected {expected}, received {received}");
         Self { problem, expected: Some(expected), allowed: Vec::new() }
@@ -54,7 +54,7 @@ impl Said {
     }
 }
 
-impl<T: Into<String>> From<T> for Said {
+impl<T: Into<String>> From<T> for PlaceText {
     fn from(problem: T) -> Self {
         Self { problem: problem.into(), expected: None, allowed: Vec::new() }
     }
@@ -73,8 +73,8 @@ impl Explanation<'_> {
         self.violations.len() >= NAMED
     }
 
-    fn say(&mut self, pointer: impl Into<String>, said: impl Into<Said>) {
-        let Said { problem, expected, allowed } = said.into();
+    fn say(&mut self, pointer: impl Into<String>, said: impl Into<PlaceText>) {
+        let PlaceText { problem, expected, allowed } = said.into();
         let violation = Violation::new(pointer, problem).allowing(allowed);
         let violation = match expected {
             Some(expected) => violation.expecting(expected),
@@ -105,7 +105,7 @@ impl Explanation<'_> {
                 let name = inner.value.as_str().unwrap_or_default();
                 let said = self.problem(inner);
                 let problem = format!("as a name: {}", said.problem);
-                self.say(below(at, name), Said { problem, ..said });
+                self.say(below(at, name), PlaceText { problem, ..said });
             }
             _ => {
                 let problem = self.problem(failure);
@@ -126,8 +126,8 @@ impl Explanation<'_> {
             .map(|name| {
                 let schema = self.surrounding(failure).and_then(|s| s.get("properties")?.get(name));
                 let said = match schema {
-                    None => Said::missing("a value".to_owned()),
-                    Some(schema) => Said::missing(words::expected(self.document, schema))
+                    None => PlaceText::missing("a value".to_owned()),
+                    Some(schema) => PlaceText::missing(words::expected(self.document, schema))
                         .allowing(words::allowed(self.document, schema)),
                 };
                 (below(&failure.at, name), said)
@@ -214,13 +214,13 @@ impl Explanation<'_> {
                 let expected =
                     schema.map_or("another value".to_owned(), |s| words::expected(document, s));
                 let allowed = schema.map(|s| words::allowed(document, s)).unwrap_or_default();
-                self.say(at, Said::expected(expected, &received(value)).allowing(allowed));
+                self.say(at, PlaceText::expected(expected, &received(value)).allowing(allowed));
             }
         }
     }
 
     /// What is wrong with the value itself.
-    fn problem(&self, failure: &Failure<'_>) -> Said {
+    fn problem(&self, failure: &Failure<'_>) -> PlaceText {
         let keyword = failure.keyword;
         let schema = self.surrounding(failure);
         let asked = schema.and_then(|s| s.get(keyword)).unwrap_or(&Value::Null);
@@ -294,7 +294,7 @@ impl<'s> Tag<'s> {
         })
     }
 
-    fn problem(&self, given: Option<&Value>) -> Said {
+    fn problem(&self, given: Option<&Value>) -> PlaceText {
         let mut values: Vec<&Value> = Vec::new();
         for (_, value) in &self.values {
             if !values.contains(value) {
@@ -303,7 +303,7 @@ impl<'s> Tag<'s> {
         }
         let expected = one_of(values.iter().map(|value| quoted(value)));
         let said = match given {
-            None => Said::missing(expected),
+            None => PlaceText::missing(expected),
             Some(given) => mistaken(expected, given, values.iter().copied()),
         };
         said.allowing(values.into_iter().cloned().collect())
@@ -318,9 +318,13 @@ fn fixed(schema: &Value) -> Option<&Value> {
 }
 
 /// A value that is none of the allowed ones.
-fn mistaken<'v>(expected: String, given: &Value, allowed: impl Iterator<Item = &'v Value>) -> Said {
+fn mistaken<'v>(
+    expected: String,
+    given: &Value,
+    allowed: impl Iterator<Item = &'v Value>,
+) -> PlaceText {
     let meant = given.as_str().and_then(|given| nearest(given, allowed.filter_map(Value::as_str)));
-    let mut said = Said::expected(expected, &received(given));
+    let mut said = PlaceText::expected(expected, &received(given));
     if let Some(meant) = meant {
         said.problem.push_str(&format!("; did you mean \"{meant}\"?"));
     }
@@ -328,7 +332,12 @@ fn mistaken<'v>(expected: String, given: &Value, allowed: impl Iterator<Item = &
 }
 
 /// What is wrong with a value, given what a keyword asks for.
-fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&Value>) -> Said {
+fn problem(
+    failure: &Failure<'_>,
+    keyword: &str,
+    asked: &Value,
+    schema: Option<&Value>,
+) -> PlaceText {
     let value = failure.value.as_ref();
     let length = |noun: &str| match value {
         Value::String(text) => counted(text.chars().count(), noun),
@@ -366,7 +375,9 @@ fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&
         "maxProperties" => (format!("at most {}", limit("member")), length("member")),
         "pattern" => (format!("a string that matches {}", shorten(text())), quoted(value)),
         "format" => (words::format(text()), quoted(value)),
-        "uniqueItems" => return Said::expected("items that all differ".to_owned(), "equal ones"),
+        "uniqueItems" => {
+            return PlaceText::expected("items that all differ".to_owned(), "equal ones");
+        }
         "contains" => return "expected at least one item of the required form".into(),
         "unevaluatedItems" => return unevaluated(failure).into(),
         // A closed object that names no member.
@@ -381,7 +392,7 @@ fn problem(failure: &Failure<'_>, keyword: &str, asked: &Value, schema: Option<&
         }
         _ => return "nothing is allowed here".into(),
     };
-    Said::expected(expected, &received)
+    PlaceText::expected(expected, &received)
 }
 
 fn type_names(asked: &Value) -> String {

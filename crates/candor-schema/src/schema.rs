@@ -7,7 +7,7 @@ use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 use serde_json::Value;
 
 use crate::explain::explain;
-use crate::validate::{Draft, Validator, Verdict};
+use crate::validate::{CheckResult, Draft, Validator};
 use crate::violation::{Invalid, Violation, shorten};
 
 /// How many distinct schemas stay compiled when nobody uses them any more.
@@ -98,12 +98,12 @@ impl Schema {
     pub fn check(&self, value: &Value) -> Result<(), Invalid> {
         // The common case first: deciding is several times cheaper than explaining.
         match self.validator.check(value) {
-            Verdict::Fits => Ok(()),
-            Verdict::Fails => {
+            CheckResult::Fits => Ok(()),
+            CheckResult::Fails => {
                 let document = serde_json::from_str(&self.text).unwrap_or_default();
                 Err(Invalid { violations: explain(&document, &self.validator, value) })
             }
-            Verdict::TooCostly => Err(Violation::new("", TOO_COSTLY).into()),
+            CheckResult::TooCostly => Err(Violation::new("", TOO_COSTLY).into()),
         }
     }
 }

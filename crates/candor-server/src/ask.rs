@@ -19,7 +19,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use std::fmt;
 
-use crate::caller::Client;
+use crate::caller::ClientInfo;
 use crate::ctx::Ctx;
 
 /// A question to the person behind the client, for [`Ctx::elicit`].
@@ -27,14 +27,14 @@ use crate::ctx::Ctx;
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
 /// # async fn main() {
-/// use candor_server::{Elicit, Elicited, Server, tool::{JsonTool, ToolError}};
+/// use candor_server::{Elicit, ElicitAnswer, Server, tool::{JsonTool, ToolError}};
 /// use serde_json::json;
 ///
 /// let order = JsonTool::open("order", |_, ctx| async move {
 ///     let form = json!({"type": "object", "properties": {"size": {"type": "string", "enum": ["S", "L"]}}, "required": ["size"]});
 ///     // In the modern era the handler starts again from here with the answer: nothing before it may have an effect.
 ///     match ctx.elicit(Elicit::form("Which size?", &form)).await? {
-///         Elicited::Accepted(answer) => Ok(format!("ordered in {}", answer["size"])),
+///         ElicitAnswer::Accepted(answer) => Ok(format!("ordered in {}", answer["size"])),
 ///         _ => Err(ToolError::new("Nothing was ordered")),
 ///     }
 /// });
@@ -76,7 +76,7 @@ impl Elicit {
 
 /// What the person did with a question.
 #[derive(Debug, Clone)]
-pub enum Elicited {
+pub enum ElicitAnswer {
     /// Answered it; a form's answer fits the schema it was asked with.
     Accepted(Value),
     /// Said no.
@@ -85,7 +85,7 @@ pub enum Elicited {
     Cancelled,
 }
 
-impl Elicited {
+impl ElicitAnswer {
     /// The answer, if there is one.
     #[must_use]
     pub fn accepted(&self) -> Option<&Value> {
@@ -219,7 +219,7 @@ impl Question {
     }
 }
 
-pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<Elicited, AskError> {
+pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<ElicitAnswer, AskError> {
     let (params, schema) = match &ask.kind {
         ElicitKind::Form(form) => {
             need(ctx.client().capabilities.elicits_forms(), &json!({"elicitation": {}}))?;
@@ -240,10 +240,10 @@ pub(crate) async fn elicit(ctx: &Ctx, ask: Elicit) -> Result<Elicited, AskError>
             if let Some(schema) = schema {
                 check_form(&schema, &content)?;
             }
-            Ok(Elicited::Accepted(content))
+            Ok(ElicitAnswer::Accepted(content))
         }
-        ElicitAction::Decline => Ok(Elicited::Declined),
-        ElicitAction::Cancel => Ok(Elicited::Cancelled),
+        ElicitAction::Decline => Ok(ElicitAnswer::Declined),
+        ElicitAction::Cancel => Ok(ElicitAnswer::Cancelled),
         other => Err(AskError::Malformed(format!("unknown action {:?}", other.as_str()))),
     }
 }
@@ -279,7 +279,7 @@ pub(crate) async fn roots(ctx: &Ctx) -> Result<Vec<Root>, AskError> {
 }
 
 /// Whether a client has said that it can answer a question that was put to another.
-pub(crate) fn answerable(question: &InputRequest, client: &Client) -> Result<(), AskError> {
+pub(crate) fn answerable(question: &InputRequest, client: &ClientInfo) -> Result<(), AskError> {
     let can = &client.capabilities;
     let member = |name: &str| {
         let params = question.params.as_deref()?;
@@ -313,7 +313,7 @@ async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
 }
 
 /// What a client can do, in the words of the wire: for a handler that asks only what can be answered.
-impl Client {
+impl ClientInfo {
     /// True if the person can be asked by a form.
     #[must_use]
     pub fn can_elicit(&self) -> bool {

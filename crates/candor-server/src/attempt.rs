@@ -9,7 +9,7 @@ use crate::round::Questions;
 use crate::trace;
 
 /// How a handler ended.
-pub(crate) enum Ran<T> {
+pub(crate) enum AttemptEnd<T> {
     /// With a value.
     Done(T),
     /// With questions for a modern client.
@@ -22,7 +22,7 @@ pub(crate) enum Ran<T> {
 
 /// What is run: its method, and its name among others.
 #[derive(Clone, Copy)]
-pub(crate) struct Subject<'a> {
+pub(crate) struct RunSubject<'a> {
     pub(crate) method: &'static str,
     pub(crate) name: &'a str,
 }
@@ -30,34 +30,34 @@ pub(crate) struct Subject<'a> {
 /// Runs a handler, for as long as it takes.
 pub(crate) async fn attempt<T, F>(
     ctx: &Ctx,
-    subject: Subject<'_>,
+    subject: RunSubject<'_>,
     handler: impl FnOnce(Ctx) -> F,
-) -> Ran<T>
+) -> AttemptEnd<T>
 where
     F: Future<Output = T>,
 {
     // A handler may panic before its first await, so it is called inside.
     let started = AssertUnwindSafe(async { handler(ctx.clone()).await }).catch_unwind();
     match ctx.round().run(started).await {
-        Some(Ok(value)) => Ran::Done(value),
+        Some(Ok(value)) => AttemptEnd::Done(value),
         Some(Err(panic)) => {
             let reason = trace::panic_reason(&*panic);
             trace::note(format_args!("the handler panicked: {reason}"));
-            let Subject { method, name } = subject;
+            let RunSubject { method, name } = subject;
             let trace_id = trace::id();
             tracing::error!(method, name, reason, trace_id, "a handler panicked");
-            Ran::Panicked
+            AttemptEnd::Panicked
         }
-        None => Ran::Asks(ctx.round().questions()),
+        None => AttemptEnd::Asks(ctx.round().questions()),
     }
 }
 
 /// The same, within the time that a caller waits.
 pub(crate) async fn attempt_in_time<T, F>(
     ctx: &Ctx,
-    subject: Subject<'_>,
+    subject: RunSubject<'_>,
     handler: impl FnOnce(Ctx) -> F,
-) -> Ran<T>
+) -> AttemptEnd<T>
 where
     F: Future<Output = T>,
 {
@@ -65,9 +65,9 @@ where
         biased;
         ran = attempt(ctx, subject, handler) => ran,
         () = ctx.deadline().passed() => {
-            let Subject { method, name } = subject;
+            let RunSubject { method, name } = subject;
             tracing::warn!(method, name, trace_id = trace::id(), "a handler took too long");
-            Ran::TookTooLong
+            AttemptEnd::TookTooLong
         }
     }
 }

@@ -8,10 +8,10 @@ use tokio_util::sync::CancellationToken;
 
 /// The running requests of one connection or session.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct CallTracker(Arc<Mutex<Running>>);
+pub(crate) struct CallTracker(Arc<Mutex<RunningTools>>);
 
 #[derive(Debug, Default)]
-struct Running {
+struct RunningTools {
     by_id: HashMap<RequestId, (u64, CancellationToken)>,
     begun: u64,
 }
@@ -52,7 +52,7 @@ impl CallTracker {
         self.lock().by_id.values().for_each(|(_, cancel)| cancel.cancel());
     }
 
-    fn lock(&self) -> MutexGuard<'_, Running> {
+    fn lock(&self) -> MutexGuard<'_, RunningTools> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

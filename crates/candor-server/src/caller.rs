@@ -13,7 +13,7 @@ use serde_json::json;
 /// To call servers, see the crate `candor-client`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Client {
+pub struct ClientInfo {
     /// The revision it speaks.
     pub revision: Revision,
     /// What it can do. Only what stands here may be asked of it.
@@ -22,7 +22,7 @@ pub struct Client {
     meta: Arc<Object>,
 }
 
-impl Client {
+impl ClientInfo {
     pub(crate) fn new(
         revision: Revision,
         capabilities: ClientCapabilities,

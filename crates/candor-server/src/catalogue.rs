@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
-use candor_hints::{Effective, Judgement};
+use candor_hints::{EffectiveHints, Verdict};
 use candor_protocol::types::Tool as Definition;
 use candor_protocol::{Era, Principal};
 
@@ -21,17 +21,17 @@ pub struct Catalogue {
 /// A tool with what is known of it before a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Listed<'a> {
+pub struct ToolView<'a> {
     /// As it is published.
     pub definition: Cow<'a, Definition>,
     /// What any call may do, and where that is known from.
-    pub worst: Effective,
+    pub worst: EffectiveHints,
     /// Whether the arguments make a difference to it.
     pub dynamic: bool,
     /// Which arguments make which difference, a line each, where that is a table.
     pub effects: Vec<String>,
     /// What becomes of its worst call.
-    pub judgement: Judgement,
+    pub judgement: Verdict,
     /// The tool that takes a call back.
     pub undo: Option<&'a str>,
     /// The tool that does less harm.
@@ -75,14 +75,14 @@ impl Catalogue {
 
     /// The tool, or the part of one, that has this name.
     #[must_use]
-    pub fn find(&self, name: &str) -> Option<Listed<'_>> {
+    pub fn find(&self, name: &str) -> Option<ToolView<'_>> {
         let parts = self.engine.parts();
         let found = self.tools.find(name, parts.form)?;
         let entry = found.entry;
         let definition = found.published(Era::Modern, parts.form, &parts.policy);
         let worst = found.worst();
         let safeguards = &entry.safeguards;
-        Some(Listed {
+        Some(ToolView {
             dynamic: found.is_dynamic(),
             effects: match &entry.effects {
                 Effects::Table(table) if found.is_dynamic() => table.in_words(),

@@ -78,11 +78,11 @@ impl Lists {
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
-pub struct Changes(Arc<Mutex<Ears>>);
+pub struct Changes(Arc<Mutex<Listeners>>);
 
 /// Everybody who listens.
 #[derive(Debug, Default)]
-struct Ears {
+struct Listeners {
     named: u64,
     all: HashMap<u64, Arc<Ear>>,
     /// Who listens to a resource, so that a change costs nothing for the others.
@@ -92,13 +92,13 @@ struct Ears {
 #[derive(Debug)]
 struct Ear {
     lists: Lists,
-    news: Mutex<News>,
+    news: Mutex<PendingChanges>,
     heard: Notify,
 }
 
 /// What changed since the listener last looked, in the order of the first time.
 #[derive(Debug, Default)]
-struct News {
+struct PendingChanges {
     changes: Vec<Change>,
     uris: HashSet<Arc<str>>,
 }
@@ -152,26 +152,26 @@ impl Changes {
     }
 
     /// Begins to listen to lists; resources are added one by one.
-    pub(crate) fn listen(&self, lists: Lists) -> Listener {
+    pub(crate) fn listen(&self, lists: Lists) -> ChangeListener {
         let ear = Arc::new(Ear { lists, news: Mutex::default(), heard: Notify::new() });
         let mut ears = lock(&self.0);
         ears.named += 1;
         let number = ears.named;
         ears.all.insert(number, ear.clone());
-        Listener { changes: self.clone(), number, ear, uris: Mutex::default() }
+        ChangeListener { changes: self.clone(), number, ear, uris: Mutex::default() }
     }
 }
 
 /// Somebody who listens, until it is dropped.
 #[derive(Debug)]
-pub(crate) struct Listener {
+pub(crate) struct ChangeListener {
     changes: Changes,
     number: u64,
     ear: Arc<Ear>,
     uris: Mutex<HashSet<Arc<str>>>,
 }
 
-impl Listener {
+impl ChangeListener {
     /// Listens to a resource, too.
     pub(crate) fn add(&self, uri: &str) {
         let uri: Arc<str> = uri.into();
@@ -202,7 +202,7 @@ impl Listener {
     }
 }
 
-impl Drop for Listener {
+impl Drop for ChangeListener {
     fn drop(&mut self) {
         let mut ears = lock(&self.changes.0);
         ears.all.remove(&self.number);
@@ -212,7 +212,7 @@ impl Drop for Listener {
     }
 }
 
-impl Ears {
+impl Listeners {
     fn forget(&mut self, uri: &str, number: u64) {
         if let Some(listening) = self.by_uri.get_mut(uri) {
             listening.retain(|other| *other != number);
@@ -233,7 +233,7 @@ mod tests {
     use super::*;
     use futures_util::FutureExt;
 
-    fn heard(listener: &Listener) -> Vec<Change> {
+    fn heard(listener: &ChangeListener) -> Vec<Change> {
         listener.next().now_or_never().unwrap_or_default()
     }
 

@@ -38,12 +38,12 @@ impl IntoProposals for Result<Vec<String>, ToolError> {
 
 /// What is being filled in: an argument of a prompt, or a variable of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
-pub(crate) enum Subject {
+pub(crate) enum CompletionSubject {
     Prompt(String),
     Template(String),
 }
 
-impl Subject {
+impl CompletionSubject {
     pub(crate) fn of(reference: CompleteReference) -> Result<Self, ErrorObject> {
         match (reference.kind.as_str(), reference.name, reference.uri) {
             ("ref/prompt", Some(name), _) => Ok(Self::Prompt(name)),
@@ -57,10 +57,10 @@ impl Subject {
 
 /// All proposals that a server can make.
 #[derive(Default)]
-pub(crate) struct Completions(HashMap<Subject, HashMap<String, Box<Propose>>>);
+pub(crate) struct Completions(HashMap<CompletionSubject, HashMap<String, Box<Propose>>>);
 
 impl Completions {
-    pub(crate) fn add<F, R>(&mut self, subject: Subject, argument: String, propose: F)
+    pub(crate) fn add<F, R>(&mut self, subject: CompletionSubject, argument: String, propose: F)
     where
         F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
         R: Future<Output: IntoProposals> + Send + 'static,
@@ -76,7 +76,7 @@ impl Completions {
     }
 
     /// What proposes values for an argument, if anything does.
-    pub(crate) fn find(&self, subject: &Subject, argument: &str) -> Option<&Propose> {
+    pub(crate) fn find(&self, subject: &CompletionSubject, argument: &str) -> Option<&Propose> {
         self.0.get(subject)?.get(argument).map(AsRef::as_ref)
     }
 }

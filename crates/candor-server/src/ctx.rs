@@ -17,18 +17,18 @@ use serde::de::DeserializeOwned;
 use tokio::sync::Mutex;
 use tokio_util::sync::CancellationToken;
 
-use crate::ask::{self, AskError, Elicit, Elicited, Sample};
-use crate::caller::Client;
+use crate::ask::{self, AskError, Elicit, ElicitAnswer, Sample};
+use crate::caller::ClientInfo;
 use crate::changes::Changes;
 use crate::deadline::Deadline;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::form::{Form, FormAnswer};
 use crate::identity::Claims;
 use crate::outlet::Outlet;
 use crate::response_capacity::{self, ResponseCapacity};
-use crate::room::Taken;
-use crate::round::{Ended, Round};
+use crate::room::Slot;
+use crate::round::{CloseSignal, Round};
 use crate::session::Session;
 use crate::state::{State, States};
 use crate::tool::ToolError;
@@ -64,7 +64,7 @@ pub struct Ctx(Arc<Scope>);
 struct Scope {
     principal: Principal,
     claims: Claims,
-    client: Arc<Client>,
+    client: Arc<ClientInfo>,
     session: Option<Arc<Session>>,
     meta: Arc<Object>,
     log_level: Option<LogLevel>,
@@ -81,18 +81,18 @@ struct Scope {
     /// Ends when the handler should stop.
     cancel: CancellationToken,
     key: Option<Key>,
-    ended: Ended,
+    ended: CloseSignal,
     round: Round,
     deadline: Deadline,
     changes: Changes,
     states: Arc<States>,
     /// A call that goes on without its caller holds what it was sent, and so the room for that.
-    _body: Option<Arc<Taken>>,
+    _body: Option<Arc<Slot>>,
     response: Option<ResponseCapacity>,
 }
 
 impl Ctx {
-    pub(crate) fn new(engine: &Engine, exchange: &Exchange, round: Round) -> Self {
+    pub(crate) fn new(engine: &Engine, exchange: &RequestContext, round: Round) -> Self {
         Self::of(engine, exchange, round, exchange.cancel.clone(), None)
     }
 
@@ -100,7 +100,7 @@ impl Ctx {
     /// what nobody can answer for.
     pub(crate) fn recorded(
         engine: &Engine,
-        exchange: &Exchange,
+        exchange: &RequestContext,
         round: Round,
         key: Option<Key>,
     ) -> Self {
@@ -108,7 +108,7 @@ impl Ctx {
     }
 
     /// Of a handler that is run beside a request: the client hears nothing of it.
-    pub(crate) fn silent(engine: &Engine, exchange: &Exchange, round: Round) -> Self {
+    pub(crate) fn silent(engine: &Engine, exchange: &RequestContext, round: Round) -> Self {
         let ctx = Self::new(engine, exchange, round);
         if let Ok(mut outlet) = ctx.0.outlet.try_lock() {
             *outlet = Some(Outlet::None);
@@ -118,7 +118,7 @@ impl Ctx {
 
     fn of(
         engine: &Engine,
-        exchange: &Exchange,
+        exchange: &RequestContext,
         round: Round,
         cancel: CancellationToken,
         key: Option<Key>,
@@ -137,7 +137,7 @@ impl Ctx {
             gone: exchange.cancel.clone(),
             cancel,
             key,
-            ended: Ended::default(),
+            ended: CloseSignal::default(),
             round,
             deadline: Deadline::after(engine.limits().deadline),
             changes: engine.changes().clone(),
@@ -176,7 +176,7 @@ impl Ctx {
 
     /// The client as it describes itself.
     #[must_use]
-    pub fn client(&self) -> &Client {
+    pub fn client(&self) -> &ClientInfo {
         &self.0.client
     }
 
@@ -301,7 +301,7 @@ impl Ctx {
     /// In the modern era the handler runs again from its beginning once the answer is there: whatever stands
     /// before the last question must have no effect. Questions that are put side by side, with
     /// `tokio::join!`, go out together.
-    pub async fn elicit(&self, question: Elicit) -> Result<Elicited, AskError> {
+    pub async fn elicit(&self, question: Elicit) -> Result<ElicitAnswer, AskError> {
         ask::elicit(self, question).await
     }
 
@@ -382,7 +382,7 @@ impl Ctx {
         &self.0.deadline
     }
 
-    pub(crate) fn ended(&self) -> &Ended {
+    pub(crate) fn ended(&self) -> &CloseSignal {
         &self.0.ended
     }
 
@@ -450,7 +450,7 @@ impl Ctx {
 }
 
 /// Says that a request waits that has no context yet, in steps that are smaller than those of [`Ctx::waiting`], which may follow.
-pub(crate) async fn tell_of_wait(exchange: &Exchange, step: u32, message: &str) {
+pub(crate) async fn tell_of_wait(exchange: &RequestContext, step: u32, message: &str) {
     let token: Option<RequestId> = exchange.meta.read(meta::PROGRESS_TOKEN).ok().flatten();
     let done = Number::from_f64(f64::from(step + 1) * 1e-9);
     let (Some(token), Some(done)) = (token, done) else { return };

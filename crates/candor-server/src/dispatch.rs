@@ -7,15 +7,20 @@ use candor_protocol::rpc::ErrorObject;
 
 use crate::answer::Answer;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::methods;
 use crate::trace;
 
 /// What a method answers: a result, or why there is none.
-pub(crate) type Answered = Result<Answer, ErrorObject>;
+pub(crate) type DispatchResult = Result<Answer, ErrorObject>;
 
 /// Answers a request by its method. A method exists in an era, and only if the server offers its subject.
-pub(crate) async fn dispatch(engine: &Engine, name: &str, params: Object, x: &Exchange) -> Answer {
+pub(crate) async fn dispatch(
+    engine: &Engine,
+    name: &str,
+    params: Object,
+    x: &RequestContext,
+) -> Answer {
     let answered = match (name, x.era()) {
         (method::TOOLS_CALL, _) => methods::tools_call::answer(engine, params, x).await,
         (method::TOOLS_ANNOTATIONS, _) => {

@@ -21,7 +21,7 @@ use tracing::{Instrument, Span};
 
 use crate::about::Connected;
 use crate::admission::plan::Plans;
-use crate::admission::rate::Rates;
+use crate::admission::rate::RateLimiter;
 use crate::admission::serial::{self, SerialGroups, SerialPosition};
 use crate::answer::{Answer, Body, CacheHint, Encoder, Finality};
 use crate::auth::Authenticator;
@@ -29,19 +29,19 @@ use crate::call_tracker::CallTracker;
 use crate::changes::Changes;
 use crate::completion::Completions;
 use crate::dispatch;
-use crate::exchange::{Arrival, Exchange};
+use crate::exchange::{RequestContext, TransportContext};
 use crate::gate::Policy;
-use crate::gate::prompts::Prompts;
-use crate::ledger::{Audit, KeepArguments, Ledger, Setup};
+use crate::gate::prompts::PendingElicitations;
+use crate::ledger::{Audit, KeepArguments, ServerLedger, Setup};
 use crate::limits::Limits;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
 use crate::resource::{Offers, Tree};
-use crate::room::Rooms;
+use crate::room::Capacity;
 use crate::seal::{Seal, Secret};
 use crate::span;
 use crate::state::States;
-use crate::tool::{Form, ToolSet};
+use crate::tool::{ListingOptions, ToolSet};
 use crate::trace;
 
 /// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
@@ -49,7 +49,7 @@ use crate::trace;
 /// Made by [`Server::build`](crate::Server::build); reached over [`transport`](crate::transport), or from the same process by a
 /// [`Visit`](crate::Visit).
 #[derive(Clone)]
-pub struct Engine(Arc<Inner>);
+pub struct Engine(Arc<EngineInner>);
 
 impl fmt::Debug for Engine {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -58,7 +58,7 @@ impl fmt::Debug for Engine {
 }
 
 /// What a server is made of.
-pub(crate) struct Parts {
+pub(crate) struct ServerParts {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
     pub(crate) tools: Option<Source<ToolSet>>,
@@ -70,7 +70,7 @@ pub(crate) struct Parts {
     pub(crate) limits: Limits,
     pub(crate) cache: CacheHint,
     pub(crate) states: Arc<States>,
-    pub(crate) form: Form,
+    pub(crate) form: ListingOptions,
     /// Whether there are tools whose arguments make a difference to what they do.
     pub(crate) foresees: bool,
     /// What remembers calls, if anything does; with the name of what is served, and which calls are written down.
@@ -82,7 +82,7 @@ pub(crate) struct Parts {
     pub(crate) policy: Policy,
 }
 
-impl Parts {
+impl ServerParts {
     /// Returns true if anything may propose values.
     pub(crate) fn completes(&self) -> bool {
         let by_prompts = match &self.prompts {
@@ -95,27 +95,27 @@ impl Parts {
     }
 }
 
-struct Inner {
-    parts: Parts,
+struct EngineInner {
+    parts: ServerParts,
     /// Goes with every modern result, so it is written once.
     info_json: Box<RawValue>,
     changes: Changes,
     cursors: Seal,
     rounds: Seal,
-    ledger: Option<Ledger>,
+    ledger: Option<ServerLedger>,
     plans: Plans,
-    rates: Rates,
+    rates: RateLimiter,
     serial: SerialGroups,
     /// Whether any call may belong to a serial group.
     may_be_serial: bool,
     connected: Connected,
-    prompts: Prompts,
-    rooms: Arc<Rooms>,
+    prompts: PendingElicitations,
+    rooms: Arc<Capacity>,
     stop: CancellationToken,
 }
 
 impl Engine {
-    pub(crate) fn new(parts: Parts) -> Self {
+    pub(crate) fn new(parts: ServerParts) -> Self {
         let changes = Changes::default();
         parts.resources.attach(&changes);
         let ledger = parts.store.clone().map(|store| {
@@ -127,14 +127,14 @@ impl Engine {
                 audit: parts.audit,
                 keep_arguments: parts.keep_arguments,
             };
-            Ledger::new(setup, &parts.limits)
+            ServerLedger::new(setup, &parts.limits)
         });
         // Servers of one person share a secret, and are strangers to each other all the same.
         let of_this = |purpose: &str| {
             let whose = serde_json::json!([purpose, parts.info.name, parts.instance]);
             parts.secret.seal(&whose.to_string())
         };
-        Self(Arc::new(Inner {
+        Self(Arc::new(EngineInner {
             info_json: raw(&parts.info),
             changes,
             cursors: of_this("candor cursor v2"),
@@ -145,12 +145,12 @@ impl Engine {
                 &parts.info.name,
                 &parts.instance,
             ),
-            rates: Rates::default(),
+            rates: RateLimiter::default(),
             serial: SerialGroups::default(),
             may_be_serial: serial::may_be_serial(parts.tools.as_ref()),
             connected: Connected::default(),
-            prompts: Prompts::default(),
-            rooms: Arc::new(Rooms::new(&parts.limits)),
+            prompts: PendingElicitations::default(),
+            rooms: Arc::new(Capacity::new(&parts.limits)),
             stop: CancellationToken::new(),
             parts,
         }))
@@ -197,16 +197,16 @@ impl Engine {
     /// What remembers this server's calls, if anything does.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
-        self.0.ledger.as_ref().map(Ledger::store)
+        self.0.ledger.as_ref().map(ServerLedger::store)
     }
 
     /// The last calls that left no durable row, the latest first; which those are, [`Audit`](crate::Audit) says.
     #[must_use]
     pub fn recent_calls(&self) -> Vec<Arc<AuditRow>> {
-        self.0.ledger.as_ref().map(Ledger::recent).unwrap_or_default()
+        self.0.ledger.as_ref().map(ServerLedger::recent).unwrap_or_default()
     }
 
-    pub(crate) fn ledger(&self) -> Option<&Ledger> {
+    pub(crate) fn ledger(&self) -> Option<&ServerLedger> {
         self.0.ledger.as_ref()
     }
 
@@ -214,7 +214,7 @@ impl Engine {
         &self.0.plans
     }
 
-    pub(crate) fn rates(&self) -> &Rates {
+    pub(crate) fn rates(&self) -> &RateLimiter {
         &self.0.rates
     }
 
@@ -246,14 +246,14 @@ impl Engine {
         arrived?.after_reading(request, parts.tools.as_ref()?, parts.form)
     }
 
-    pub(crate) fn prompts(&self) -> &Prompts {
+    pub(crate) fn prompts(&self) -> &PendingElicitations {
         &self.0.prompts
     }
 
     /// Answers a request. Every transport ends here.
-    pub(crate) async fn handle(&self, request: Request, arrival: Arrival) -> Answer {
+    pub(crate) async fn handle(&self, request: Request, arrival: TransportContext) -> Answer {
         let Request { id, method, params, meta } = request;
-        match Exchange::receive(id.clone(), meta, arrival) {
+        match RequestContext::receive(id.clone(), meta, arrival) {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
@@ -263,7 +263,7 @@ impl Engine {
         }
     }
 
-    async fn answer(&self, method: String, params: Object, exchange: Exchange) -> Answer {
+    async fn answer(&self, method: String, params: Object, exchange: RequestContext) -> Answer {
         let (id, cancel) = (&exchange.id, &exchange.cancel);
         let span = span::of(&exchange, &method, &params);
         let answered = async {
@@ -350,14 +350,14 @@ impl Engine {
     }
 
     /// Writes a complete result in the client's era.
-    pub(crate) fn complete(&self, exchange: &Exchange, body: impl Body) -> Answer {
+    pub(crate) fn complete(&self, exchange: &RequestContext, body: impl Body) -> Answer {
         self.encoder(exchange).result(body, Finality::Complete, None)
     }
 
     /// The same for results that clients may keep.
     pub(crate) fn complete_cacheable(
         &self,
-        exchange: &Exchange,
+        exchange: &RequestContext,
         body: impl Body,
         hint: CacheHint,
     ) -> Answer {
@@ -365,12 +365,12 @@ impl Engine {
     }
 
     /// Writes a result that is a question. Modern clients only.
-    pub(crate) fn input_required(&self, exchange: &Exchange, body: impl Body) -> Answer {
+    pub(crate) fn input_required(&self, exchange: &RequestContext, body: impl Body) -> Answer {
         debug_assert_eq!(exchange.era(), Era::Modern);
         self.encoder(exchange).result(body, Finality::InputRequired, None)
     }
 
-    fn encoder<'a>(&'a self, exchange: &'a Exchange) -> Encoder<'a> {
+    fn encoder<'a>(&'a self, exchange: &'a RequestContext) -> Encoder<'a> {
         Encoder {
             id: &exchange.id,
             era: exchange.era(),
@@ -379,7 +379,7 @@ impl Engine {
         }
     }
 
-    pub(crate) fn parts(&self) -> &Parts {
+    pub(crate) fn parts(&self) -> &ServerParts {
         &self.0.parts
     }
 
@@ -391,7 +391,7 @@ impl Engine {
 
     /// Room for what comes over HTTP: whoever serves this beside the MCP endpoint takes places from the same.
     #[must_use]
-    pub fn rooms(&self) -> &Arc<Rooms> {
+    pub fn rooms(&self) -> &Arc<Capacity> {
         &self.0.rooms
     }
 

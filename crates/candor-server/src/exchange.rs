@@ -9,17 +9,17 @@ use candor_protocol::{Era, Principal};
 use tokio_util::sync::CancellationToken;
 
 use crate::admission::serial::SerialPosition;
-use crate::caller::{self, Client};
+use crate::caller::{self, ClientInfo};
 use crate::identity::Claims;
 use crate::mirror::MirroredHeaders;
 use crate::outlet::Outlet;
 use crate::response_capacity::ResponseCapacity;
-use crate::room::Taken;
+use crate::room::Slot;
 use crate::session::Session;
 
 /// What a transport knows of a request before its body says anything.
 #[derive(Debug)]
-pub(crate) struct Arrival {
+pub(crate) struct TransportContext {
     /// From an authenticator or the operating system.
     pub(crate) principal: Principal,
     /// What else the authenticator knows of the caller.
@@ -41,19 +41,19 @@ pub(crate) struct Arrival {
     /// When it arrived, if it may be a serial call.
     pub(crate) position: Option<SerialPosition>,
     /// The room that its body takes, if that is large: for as long as anybody holds what was in it.
-    pub(crate) body: Option<Arc<Taken>>,
+    pub(crate) body: Option<Arc<Slot>>,
     /// The capacity for its response; none on a transport with a single caller.
     pub(crate) response: Option<ResponseCapacity>,
 }
 
 /// The same, once the body has been read: everything a method needs besides its own parameters.
 #[derive(Debug)]
-pub(crate) struct Exchange {
+pub(crate) struct RequestContext {
     pub(crate) id: RequestId,
     pub(crate) principal: Principal,
     pub(crate) claims: Claims,
     pub(crate) shares: bool,
-    pub(crate) client: Arc<Client>,
+    pub(crate) client: Arc<ClientInfo>,
     pub(crate) session: Option<Arc<Session>>,
     pub(crate) outlet: Outlet,
     pub(crate) cancel: CancellationToken,
@@ -61,24 +61,26 @@ pub(crate) struct Exchange {
     pub(crate) mirrored: Option<MirroredHeaders>,
     pub(crate) key_header: Option<String>,
     pub(crate) position: Option<SerialPosition>,
-    pub(crate) body: Option<Arc<Taken>>,
+    pub(crate) body: Option<Arc<Slot>>,
     pub(crate) response: Option<ResponseCapacity>,
     pub(crate) meta: Arc<Object>,
     /// The least severe log message that the client wants for this request.
     pub(crate) log_level: Option<LogLevel>,
 }
 
-impl Exchange {
+impl RequestContext {
     /// Finds out whose request this is and what their client can do.
     pub(crate) fn receive(
         id: RequestId,
         meta: Object,
-        arrival: Arrival,
+        arrival: TransportContext,
     ) -> Result<Self, ErrorObject> {
         let meta = Arc::new(meta);
         let (client, session, log_level) = match arrival.session {
             Some(session) => (session.client.clone(), Some(session), None),
-            None => (Arc::new(Client::from_meta(meta.clone())?), None, caller::log_level(&meta)?),
+            None => {
+                (Arc::new(ClientInfo::from_meta(meta.clone())?), None, caller::log_level(&meta)?)
+            }
         };
         Ok(Self {
             id,

@@ -2,8 +2,8 @@
 //!
 //! The pipeline of `tools/call`, cut off before anything happens: nothing is run, nobody is asked, nothing is written down.
 
-use candor_hints::{Declared, Effective, Judgement};
-use candor_ledger::{Answer, Body, Moment, OutcomeKind, StateKind};
+use candor_hints::{DeclaredHints, EffectiveHints, Verdict};
+use candor_ledger::{Body, EventReply, Moment, OutcomeKind, StateKind};
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
@@ -13,11 +13,11 @@ use serde_json::{Map, Value};
 
 use crate::engine::Engine;
 use crate::gate::approval::verdict;
-use crate::ledger::operation::Operation;
+use crate::ledger::operation::RecordedCall;
 use crate::ledger::{Call, key};
 use crate::methods::provider_failed;
-use crate::methods::reading::{self, Ready, Taken, Unfit};
-use crate::tool::{Entry, Evaluated, PLAN_ARGUMENT, effects};
+use crate::methods::reading::{self, DecodedCall, InvalidCall, PreparedCall};
+use crate::tool::{Evaluated, PLAN_ARGUMENT, RegisteredTool, effects};
 use crate::visit::Visit;
 
 /// What a call would do, and what would become of it.
@@ -27,15 +27,15 @@ pub struct Foresight {
     /// What is wrong with its arguments; nothing, if it could be made.
     pub invalid: Vec<Violation>,
     /// What it may do. For arguments that are wrong or not all there, what is still possible.
-    pub effective: Effective,
+    pub effective: EffectiveHints,
     /// The annotations of the tool with the hints of the call, and the fields that its author refines for it.
     pub annotations: ToolAnnotations,
     /// Whether that is about these arguments: false if they are invalid, or if the evaluator failed.
     pub exact: bool,
     /// What the policy says of it.
-    pub judgement: Judgement,
+    pub judgement: Verdict,
     /// What is on record of a call like this, if anything is.
-    pub standing: Option<Standing>,
+    pub standing: Option<RecordStatus>,
     /// What the server will do with it now.
     pub decision: NextStep,
 }
@@ -87,24 +87,25 @@ impl NextStep {
 
     /// Returns what a verdict means for a call that has no record.
     #[must_use]
-    pub const fn of_verdict(verdict: Judgement) -> Self {
+    pub const fn of_verdict(verdict: Verdict) -> Self {
         match verdict {
-            Judgement::Allow => Self::Run,
-            Judgement::Ask => Self::Ask,
-            Judgement::Deny => Self::Refuse,
+            Verdict::Allow => Self::Run,
+            Verdict::Ask => Self::Ask,
+            Verdict::Deny => Self::Refuse,
         }
     }
 
     /// The order is that of `tools/call`: the record first, then the policy.
-    fn of(record: Option<&Standing>, verdict: Judgement) -> Self {
+    fn of(record: Option<&RecordStatus>, verdict: Verdict) -> Self {
         match (record, verdict) {
-            (Some(Standing::Replay { .. }), _) => Self::Replay,
-            (Some(Standing::Running { .. }), _) => Self::Join,
-            (Some(Standing::InputRequired), _) => Self::Input,
-            (Some(Standing::Approved { .. }), Judgement::Ask) => Self::Run,
-            (None | Some(Standing::Waiting { .. } | Standing::Approved { .. }), verdict) => {
-                Self::of_verdict(verdict)
-            }
+            (Some(RecordStatus::Replay { .. }), _) => Self::Replay,
+            (Some(RecordStatus::Running { .. }), _) => Self::Join,
+            (Some(RecordStatus::InputRequired), _) => Self::Input,
+            (Some(RecordStatus::Approved { .. }), Verdict::Ask) => Self::Run,
+            (
+                None | Some(RecordStatus::Waiting { .. } | RecordStatus::Approved { .. }),
+                verdict,
+            ) => Self::of_verdict(verdict),
             (Some(_), _) => Self::Refuse,
         }
     }
@@ -113,7 +114,7 @@ impl NextStep {
 /// What is on record of a call.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Standing {
+pub enum RecordStatus {
     /// It has ended: a repetition gets the first result.
     Replay {
         /// How it ended.
@@ -177,8 +178,8 @@ impl Visit {
             source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
         let found = tools.find(name, engine.parts().form).ok_or_else(|| reading::unknown(name))?;
         let entry = found.entry;
-        let judge = |effective: Effective| engine.parts().policy.judge(entry, effective.hints);
-        let unfit = |unfit: Unfit| {
+        let judge = |effective: EffectiveHints| engine.parts().policy.judge(entry, effective.hints);
+        let unfit = |unfit: InvalidCall| {
             let nature = match &unfit.arguments {
                 None => entry.effects.worst(),
                 Some(arguments) => entry.effects.of_partial(arguments),
@@ -196,7 +197,7 @@ impl Visit {
                 decision: NextStep::Refuse,
             })
         };
-        let taken = match Taken::from(&found, sent, beside, exchange) {
+        let taken = match DecodedCall::from(&found, sent, beside, exchange) {
             Ok(taken) => taken,
             Err(wrong) => return unfit(*wrong),
         };
@@ -209,8 +210,8 @@ impl Visit {
         let exact = evaluated.is_ok();
         // Nothing is known of the call, so it counts as the worst case.
         let Evaluated { effective: nature, fields } =
-            evaluated.unwrap_or_else(|_| Declared::default().effective().into());
-        let Ready { arguments, key, token, .. } = ready;
+            evaluated.unwrap_or_else(|_| DeclaredHints::default().effective().into());
+        let PreparedCall { arguments, key, token, .. } = ready;
         let call = Call {
             entry,
             arguments: &arguments,
@@ -247,8 +248,8 @@ impl Visit {
 
 /// The annotations of a tool for a call.
 pub(crate) fn annotations(
-    entry: &Entry,
-    effective: Effective,
+    entry: &RegisteredTool,
+    effective: EffectiveHints,
     fields: &Map<String, Value>,
 ) -> ToolAnnotations {
     let declared = entry.definition.annotations.clone();
@@ -258,38 +259,40 @@ pub(crate) fn annotations(
     annotations
 }
 
-async fn standing(operation: &Operation) -> Option<Standing> {
+async fn standing(operation: &RecordedCall) -> Option<RecordStatus> {
     let answer = match operation.look().await {
         Ok(answer) => answer?,
         Err(error) => {
             tracing::warn!(%error, "the ledger could not be looked at");
-            return Some(Standing::Unavailable);
+            return Some(RecordStatus::Unavailable);
         }
     };
     Some(match answer {
         // The next call of a name that the server has given is another one.
-        Answer::Replay { .. } | Answer::OutcomeUnknown { .. } | Answer::Expired { .. }
+        EventReply::Replay { .. }
+        | EventReply::OutcomeUnknown { .. }
+        | EventReply::Expired { .. }
             if operation.is_keyless() =>
         {
             return None;
         }
-        Answer::Replay { outcome, .. } if matches!(outcome.body, Body::Omitted { .. }) => {
-            Standing::TooLarge
+        EventReply::Replay { outcome, .. } if matches!(outcome.body, Body::Omitted { .. }) => {
+            RecordStatus::TooLarge
         }
-        Answer::Replay { outcome, completed, .. } => {
-            Standing::Replay { outcome: outcome.kind, completed }
+        EventReply::Replay { outcome, completed, .. } => {
+            RecordStatus::Replay { outcome: outcome.kind, completed }
         }
-        Answer::InFlight { since, state, .. } => {
-            Standing::Running { since: (state == StateKind::Dispatched).then_some(since) }
+        EventReply::InFlight { since, state, .. } => {
+            RecordStatus::Running { since: (state == StateKind::Dispatched).then_some(since) }
         }
-        Answer::Suspended { .. } => Standing::InputRequired,
-        Answer::Waiting { .. } => Standing::Waiting { operation: operation.short_id() },
-        Answer::Approved { by, .. } => Standing::Approved { by },
-        Answer::Denied { by, reason, .. } => Standing::Denied { by, reason },
-        Answer::OutcomeUnknown { .. } => Standing::Unknown,
-        Answer::KeyReused => Standing::Reused,
-        Answer::Expired { .. } => Standing::Expired,
-        Answer::Abandoned { .. } => Standing::Abandoned,
+        EventReply::Suspended { .. } => RecordStatus::InputRequired,
+        EventReply::Waiting { .. } => RecordStatus::Waiting { operation: operation.short_id() },
+        EventReply::Approved { by, .. } => RecordStatus::Approved { by },
+        EventReply::Denied { by, reason, .. } => RecordStatus::Denied { by, reason },
+        EventReply::OutcomeUnknown { .. } => RecordStatus::Unknown,
+        EventReply::KeyReused => RecordStatus::Reused,
+        EventReply::Expired { .. } => RecordStatus::Expired,
+        EventReply::Abandoned { .. } => RecordStatus::Abandoned,
         _ => return None,
     })
 }
@@ -297,7 +300,7 @@ async fn standing(operation: &Operation) -> Option<Standing> {
 impl Engine {
     /// Which calls a person is asked about, unless a tool or a rule says otherwise; see [`Visit::foresee`] for a single call.
     #[must_use]
-    pub fn asks(&self) -> candor_hints::Ask {
+    pub fn asks(&self) -> candor_hints::AskLevel {
         self.parts().policy.ask
     }
 }

@@ -13,7 +13,7 @@ use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
 
-use crate::ask::{AskError, Elicited};
+use crate::ask::{AskError, ElicitAnswer};
 
 /// What the user did with a form of [`Ctx::elicit_as`](crate::Ctx::elicit_as).
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -72,12 +72,12 @@ impl Form {
     /// Reads an answer as a value of the form's type.
     pub(crate) fn read<T: DeserializeOwned>(
         &self,
-        answer: Elicited,
+        answer: ElicitAnswer,
     ) -> Result<FormAnswer<T>, AskError> {
         let content = match answer {
-            Elicited::Accepted(content) => content,
-            Elicited::Declined => return Ok(FormAnswer::Declined),
-            Elicited::Cancelled => return Ok(FormAnswer::Cancelled),
+            ElicitAnswer::Accepted(content) => content,
+            ElicitAnswer::Declined => return Ok(FormAnswer::Declined),
+            ElicitAnswer::Cancelled => return Ok(FormAnswer::Cancelled),
         };
         let read = self.schema.check(&content).and_then(|()| candor_schema::read(&content));
         read.map(FormAnswer::Accepted).map_err(|invalid| AskError::Malformed(invalid.to_string()))

@@ -81,19 +81,19 @@ mod written;
 pub use about::{About, SessionView, host_name};
 pub use answer::{CacheHint, CacheScope};
 pub use arguments::Arguments;
-pub use ask::{AskError, Elicit, Elicited, Sample};
+pub use ask::{AskError, Elicit, ElicitAnswer, Sample};
 #[doc(hidden)]
 pub use blocking::blocking;
-pub use caller::Client;
-pub use candor_hints::{Ask, Judgement};
-pub use catalogue::{Catalogue, Listed};
+pub use caller::ClientInfo;
+pub use candor_hints::{AskLevel, Verdict};
+pub use catalogue::{Catalogue, ToolView};
 pub use changes::Changes;
 pub use completion::IntoProposals;
 pub use ctx::Ctx;
 pub use engine::Engine;
-pub use foresight::{Foresight, NextStep, Standing};
+pub use foresight::{Foresight, NextStep, RecordStatus};
 pub use form::FormAnswer;
-pub use gate::{Pattern, PatternError};
+pub use gate::{ArgumentPattern, PatternError};
 pub use ledger::{Audit, KeepArguments};
 pub use limits::Limits;
 pub use seal::{Secret, SecretError};
@@ -101,7 +101,7 @@ pub use server::{BuildError, Server};
 pub use state::{FromCtx, Need, State};
 #[doc(hidden)]
 pub use trace::trace_id;
-pub use visit::{Arrived, Said, Visit};
+pub use visit::{Arrived, CallEvent, Visit};
 
 pub use candor_hints as hints;
 pub use candor_ledger as store;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::tool::Rate;
+use crate::tool::RateLimit;
 
 /// Bounds on what any one peer can make the server hold or do.
 ///
@@ -35,7 +35,7 @@ pub struct Limits {
     pub keyed_calls: usize,
     /// How often one caller may ask what calls would do; above it the questions are answered busy, with the time to wait. `None`:
     /// as often as they like. Default: 1000 times in a second.
-    pub foresights: Option<Rate>,
+    pub foresights: Option<RateLimit>,
     /// Requests of one stdio connection that run at the same time; above it they are answered busy.
     /// Default: 1024.
     pub stdio_requests: usize,
@@ -100,7 +100,7 @@ impl Default for Limits {
             deadline: Duration::from_secs(5 * 60),
             join: Duration::from_secs(30),
             keyed_calls: 1024,
-            foresights: Some(Rate::per_second(Rate::MOST)),
+            foresights: Some(RateLimit::per_second(RateLimit::MOST)),
             stdio_requests: 1024,
             http_requests: 1024,
             streams: 1024,

@@ -13,10 +13,10 @@ use tokio::sync::Notify;
 
 /// Messages on their way. Cloning gives another end of the same queue.
 #[derive(Debug, Clone)]
-pub(crate) struct Pipe(Arc<Inner>);
+pub(crate) struct Pipe(Arc<PipeInner>);
 
 #[derive(Debug)]
-struct Inner {
+struct PipeInner {
     messages: Mutex<VecDeque<Bytes>>,
     capacity: usize,
     reader: AtomicWaker,
@@ -26,7 +26,7 @@ struct Inner {
 
 impl Pipe {
     pub(crate) fn new(capacity: usize) -> Self {
-        Self(Arc::new(Inner {
+        Self(Arc::new(PipeInner {
             messages: Mutex::default(),
             capacity,
             reader: AtomicWaker::new(),

@@ -27,7 +27,7 @@ pub use typed::PromptSpec;
 pub type PromptArguments = BTreeMap<String, String>;
 
 /// Reads the arguments; what it returns fills the prompt in.
-type Prepare = dyn Fn(PromptArguments) -> Result<Fill, Invalid> + Send + Sync;
+type PreparePrompt = dyn Fn(PromptArguments) -> Result<Fill, Invalid> + Send + Sync;
 
 pub(crate) type Fill =
     Box<dyn FnOnce(Ctx) -> BoxFuture<'static, Result<GetPromptResult, ToolError>> + Send>;
@@ -36,7 +36,7 @@ pub(crate) type Fill =
 #[derive(Clone)]
 pub struct Prompt {
     definition: Definition,
-    prepare: Arc<Prepare>,
+    prepare: Arc<PreparePrompt>,
     /// The state that it cannot be filled in without.
     needs: Vec<Need>,
     /// The values of arguments that have only a few.

@@ -24,7 +24,7 @@ struct Interval {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum Line {
+enum LogLine {
     Own,
     None,
     /// None, and it is the first such refusal of the interval: a summary is due after this time.
@@ -42,17 +42,17 @@ impl Interval {
         }
     }
 
-    fn refuse(&mut self, now: Instant) -> Line {
+    fn refuse(&mut self, now: Instant) -> LogLine {
         let began = *self.began.get_or_insert(now);
         if self.logged < LINES {
             self.logged += 1;
-            return Line::Own;
+            return LogLine::Own;
         }
         self.withheld += 1;
         if self.withheld > 1 {
-            return Line::None;
+            return LogLine::None;
         }
-        Line::SummaryAfter(INTERVAL.saturating_sub(now.saturating_duration_since(began)))
+        LogLine::SummaryAfter(INTERVAL.saturating_sub(now.saturating_duration_since(began)))
     }
 }
 
@@ -65,9 +65,11 @@ impl RefusalLog {
         let line = self.lock().refuse(now);
         match line {
             // A caller that is refused may send paths of any length.
-            Line::Own => tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused"),
-            Line::None => {}
-            Line::SummaryAfter(left) => {
+            LogLine::Own => {
+                tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused")
+            }
+            LogLine::None => {}
+            LogLine::SummaryAfter(left) => {
                 let log = self.clone();
                 tokio::spawn(async move {
                     tokio::time::sleep(left).await;
@@ -98,13 +100,13 @@ mod tests {
         let (mut interval, begin) = (Interval::default(), Instant::now());
         let at = |millis| begin + Duration::from_millis(millis);
         for _ in 0..LINES {
-            assert_eq!(interval.refuse(at(0)), Line::Own);
+            assert_eq!(interval.refuse(at(0)), LogLine::Own);
         }
-        assert_eq!(interval.refuse(at(1000)), Line::SummaryAfter(Duration::from_secs(4)));
-        assert_eq!(interval.refuse(at(1000)), Line::None);
+        assert_eq!(interval.refuse(at(1000)), LogLine::SummaryAfter(Duration::from_secs(4)));
+        assert_eq!(interval.refuse(at(1000)), LogLine::None);
         assert_eq!(interval.end(at(4999)), 0);
         assert_eq!(interval.end(at(5000)), 2);
         assert_eq!(interval.end(at(9000)), 0, "nothing is counted twice");
-        assert_eq!(interval.refuse(at(9000)), Line::Own);
+        assert_eq!(interval.refuse(at(9000)), LogLine::Own);
     }
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use candor_protocol::Principal;
 
-use crate::room::{Full, Rooms, Taken};
+use crate::room::{AtCapacity, Capacity, Slot};
 use crate::tool::{ToolError, code};
 
 /// Up to here a response is small, and needs no capacity.
@@ -33,41 +33,41 @@ pub struct ResponseCapacity(Arc<Reserved>);
 
 #[derive(Debug)]
 struct Reserved {
-    rooms: Arc<Rooms>,
+    rooms: Arc<Capacity>,
     of: Option<Principal>,
     rewritten: bool,
-    taken: Mutex<Option<Taken>>,
+    taken: Mutex<Option<Slot>>,
 }
 
 impl ResponseCapacity {
     /// None yet. `of`: in whose share it counts, where callers are told apart.
     #[must_use]
-    pub fn new(rooms: &Arc<Rooms>, of: Option<&Principal>) -> Self {
+    pub fn new(rooms: &Arc<Capacity>, of: Option<&Principal>) -> Self {
         Self::of(rooms, of, false)
     }
 
     /// The same for a response that is read and written again on its way, as the REST API does: it is in memory twice as often.
     #[must_use]
-    pub fn rewritten(rooms: &Arc<Rooms>, of: Option<&Principal>) -> Self {
+    pub fn rewritten(rooms: &Arc<Capacity>, of: Option<&Principal>) -> Self {
         Self::of(rooms, of, true)
     }
 
-    fn of(rooms: &Arc<Rooms>, of: Option<&Principal>, rewritten: bool) -> Self {
+    fn of(rooms: &Arc<Capacity>, of: Option<&Principal>, rewritten: bool) -> Self {
         let (rooms, of) = (Arc::clone(rooms), of.cloned());
         Self(Arc::new(Reserved { rooms, of, rewritten, taken: Mutex::default() }))
     }
 
     /// Waits for capacity for what a tool is about to return.
-    pub(crate) async fn wait_for_tool(&self, bytes: u64) -> Result<(), Full> {
+    pub(crate) async fn wait_for_tool(&self, bytes: u64) -> Result<(), AtCapacity> {
         self.wait(bytes, PER_BYTE_OF_TOOL).await
     }
 
     /// Waits for capacity for a resource of this size.
-    pub(crate) async fn wait_for_resource(&self, bytes: u64) -> Result<(), Full> {
+    pub(crate) async fn wait_for_resource(&self, bytes: u64) -> Result<(), AtCapacity> {
         self.wait(bytes, PER_BYTE_OF_RESOURCE).await
     }
 
-    async fn wait(&self, bytes: u64, times: usize) -> Result<(), Full> {
+    async fn wait(&self, bytes: u64, times: usize) -> Result<(), AtCapacity> {
         let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
         if bytes <= SMALL {
             return Ok(());
@@ -84,14 +84,14 @@ impl ResponseCapacity {
                     return Ok(());
                 }
                 // The pool does not queue a caller beyond its share, so this repeats the request.
-                Err(Full::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
+                Err(AtCapacity::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(full) => return Err(full),
             }
         }
     }
 
     /// Reserves this much in all, now or not at all. What is more than there can ever be is cut to that.
-    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), Full> {
+    pub(crate) fn reserve(&self, bytes: usize) -> Result<(), AtCapacity> {
         let Reserved { rooms, of, .. } = &*self.0;
         let bytes = bytes.min(rooms.most_of_response(of.as_ref()));
         let more = bytes.saturating_sub(self.bytes());
@@ -105,7 +105,7 @@ impl ResponseCapacity {
     ///
     /// # Errors
     /// Says for whom there is none.
-    pub fn hold(&self, bytes: usize) -> Result<(), Full> {
+    pub fn hold(&self, bytes: usize) -> Result<(), AtCapacity> {
         let Reserved { rooms, of, .. } = &*self.0;
         let bytes = if bytes <= SMALL { 0 } else { bytes };
         let more = bytes.saturating_sub(self.bytes());
@@ -121,7 +121,7 @@ impl ResponseCapacity {
         Ok(())
     }
 
-    fn add(&self, more: Taken) {
+    fn add(&self, more: Slot) {
         let mut taken = self.lock();
         match &mut *taken {
             Some(taken) => taken.merge(more),
@@ -134,18 +134,18 @@ impl ResponseCapacity {
         self.lock().as_ref().map_or(0, |taken| self.0.rooms.bytes_of_response(taken))
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Taken>> {
+    fn lock(&self) -> MutexGuard<'_, Option<Slot>> {
         self.0.taken.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// What a handler returns if there is no capacity for its result, before it has done anything.
-pub(crate) fn busy(full: Full) -> ToolError {
+pub(crate) fn busy(full: AtCapacity) -> ToolError {
     let error = match full {
-        Full::Everybody => ToolError::new(
+        AtCapacity::Everybody => ToolError::new(
             "The server holds too many responses that were not read. Nothing was run.",
         ),
-        Full::Caller => {
+        AtCapacity::Caller => {
             ToolError::new("You have too many responses that you did not read. Nothing was run.")
                 .detail("scope", "caller".into())
         }
@@ -160,9 +160,9 @@ mod tests {
 
     const MIB: usize = 1024 * 1024;
 
-    fn rooms() -> Arc<Rooms> {
+    fn rooms() -> Arc<Capacity> {
         let limits = Limits { answer_bytes: 64 * MIB, ..Limits::default() };
-        Arc::new(Rooms::new(&limits))
+        Arc::new(Capacity::new(&limits))
     }
 
     #[test]
@@ -175,15 +175,15 @@ mod tests {
         one.reserve(8 * MIB).unwrap();
         one.reserve(32 * MIB).unwrap();
         let other = ResponseCapacity::new(&rooms, Some(&alice));
-        assert_eq!(other.reserve(MIB), Err(Full::Caller), "half is hers");
+        assert_eq!(other.reserve(MIB), Err(AtCapacity::Caller), "half is hers");
         one.hold(16 * MIB).unwrap();
         other.reserve(16 * MIB).unwrap();
-        assert_eq!(other.hold(17 * MIB), Err(Full::Caller));
+        assert_eq!(other.hold(17 * MIB), Err(AtCapacity::Caller));
         drop(other);
         one.hold(SMALL).unwrap();
         assert!(free());
         one.reserve(usize::MAX).unwrap();
-        assert_eq!(one.hold(33 * MIB), Err(Full::Caller), "no message has more than a share");
+        assert_eq!(one.hold(33 * MIB), Err(AtCapacity::Caller), "no message has more than a share");
         drop(one);
         assert!(free());
     }

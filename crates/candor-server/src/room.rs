@@ -23,30 +23,30 @@ use crate::refusal_log::RefusalLog;
 /// from the same.
 ///
 /// ```
-/// use candor_server::transport::http::{Full, Rooms};
+/// use candor_server::transport::http::{AtCapacity, Capacity};
 /// use candor_server::{Limits, protocol::Principal};
 ///
 /// let mut limits = Limits::default();
 /// limits.http_requests = 2;
-/// let (rooms, alice) = (Rooms::new(&limits), Principal::new("alice"));
+/// let (rooms, alice) = (Capacity::new(&limits), Principal::new("alice"));
 /// let hers = rooms.request(Some(&alice))?;
-/// assert_eq!(rooms.request(Some(&alice)).unwrap_err(), Full::Caller);
+/// assert_eq!(rooms.request(Some(&alice)).unwrap_err(), AtCapacity::Caller);
 /// let others = rooms.request(None)?;
-/// assert_eq!(rooms.request(None).unwrap_err(), Full::Everybody);
-/// # Ok::<(), Full>(())
+/// assert_eq!(rooms.request(None).unwrap_err(), AtCapacity::Everybody);
+/// # Ok::<(), AtCapacity>(())
 /// ```
 #[derive(Debug)]
-pub struct Rooms {
-    requests: Room,
-    streams: Room,
+pub struct Capacity {
+    requests: SlotPool,
+    streams: SlotPool,
     /// For what finished streams say, in units of [`KEPT_UNIT`].
-    kept: Room,
+    kept: SlotPool,
     /// For resources that are watched.
-    watched: Room,
+    watched: SlotPool,
     /// For large bodies, in units of [`BODY_UNIT`].
-    bodies: Room,
+    bodies: SlotPool,
     /// The capacity for large responses that are being built or are still unread.
-    answers: Room,
+    answers: SlotPool,
     /// Callers that were refused take no place, only lines of the log.
     refusals: RefusalLog,
 }
@@ -57,17 +57,17 @@ const KEPT_UNIT: usize = 1024;
 /// What room for bodies, and for answers, is counted in.
 const BODY_UNIT: usize = 16 * 1024;
 
-impl Rooms {
+impl Capacity {
     /// As large as the limits say. A server that runs has [its own](crate::Engine::rooms).
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
-            requests: Room::new(limits.http_requests),
-            streams: Room::new(limits.streams),
-            kept: Room::new(limits.finished_bytes / KEPT_UNIT),
-            watched: Room::new(limits.watched),
-            bodies: Room::new(limits.body_bytes.div_ceil(BODY_UNIT).max(1)),
-            answers: Room::new(limits.answer_bytes.div_ceil(BODY_UNIT)),
+            requests: SlotPool::new(limits.http_requests),
+            streams: SlotPool::new(limits.streams),
+            kept: SlotPool::new(limits.finished_bytes / KEPT_UNIT),
+            watched: SlotPool::new(limits.watched),
+            bodies: SlotPool::new(limits.body_bytes.div_ceil(BODY_UNIT).max(1)),
+            answers: SlotPool::new(limits.answer_bytes.div_ceil(BODY_UNIT)),
             refusals: RefusalLog::default(),
         }
     }
@@ -76,7 +76,7 @@ impl Rooms {
     ///
     /// # Errors
     /// Says for whom there is none.
-    pub fn request(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+    pub fn request(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.requests.try_take(of)
     }
 
@@ -84,7 +84,7 @@ impl Rooms {
     ///
     /// # Errors
     /// Says for whom there is none.
-    pub fn stream(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+    pub fn stream(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.streams.try_take(of)
     }
 
@@ -94,12 +94,12 @@ impl Rooms {
     }
 
     /// A place for a resource that is watched.
-    pub(crate) fn watched(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+    pub(crate) fn watched(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.watched.try_take(of)
     }
 
     /// Room for so many bytes of a stream that is over and may be asked for again.
-    pub(crate) fn kept(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
+    pub(crate) fn kept(&self, of: Option<&Principal>, bytes: usize) -> Result<Slot, AtCapacity> {
         self.kept.try_take_many(of, bytes.div_ceil(KEPT_UNIT).max(1))
     }
 
@@ -107,7 +107,7 @@ impl Rooms {
     ///
     /// # Errors
     /// Says for whom there is none.
-    pub fn answer(&self, of: Option<&Principal>, bytes: usize) -> Result<Taken, Full> {
+    pub fn answer(&self, of: Option<&Principal>, bytes: usize) -> Result<Slot, AtCapacity> {
         self.answers.try_take_many(of, bytes.div_ceil(BODY_UNIT))
     }
 
@@ -117,7 +117,7 @@ impl Rooms {
         of: Option<&Principal>,
         bytes: usize,
         patience: Duration,
-    ) -> Result<Taken, Full> {
+    ) -> Result<Slot, AtCapacity> {
         self.answers.take(of, bytes.div_ceil(BODY_UNIT), patience).await
     }
 
@@ -128,13 +128,13 @@ impl Rooms {
 
     /// How many bytes of a response this is.
     #[allow(clippy::unused_self)] // only a response's room has this unit
-    pub(crate) fn bytes_of_response(&self, taken: &Taken) -> usize {
+    pub(crate) fn bytes_of_response(&self, taken: &Slot) -> usize {
         taken.number() * BODY_UNIT
     }
 
     /// Gives back what is more than so many bytes of a response need.
     #[allow(clippy::unused_self)] // as above
-    pub(crate) fn shrink_response(&self, taken: &mut Taken, bytes: usize) {
+    pub(crate) fn shrink_response(&self, taken: &mut Slot, bytes: usize) {
         taken.shrink(bytes.div_ceil(BODY_UNIT));
     }
 
@@ -144,14 +144,14 @@ impl Rooms {
         of: Option<&Principal>,
         bytes: usize,
         patience: Duration,
-    ) -> Result<Taken, Full> {
+    ) -> Result<Slot, AtCapacity> {
         self.bodies.take(of, bytes.div_ceil(BODY_UNIT), patience).await
     }
 }
 
 /// Room for so many of something.
 #[derive(Debug)]
-pub(crate) struct Room {
+pub(crate) struct SlotPool {
     free: Arc<Semaphore>,
     all: usize,
     shares: Arc<Shares>,
@@ -160,12 +160,12 @@ pub(crate) struct Room {
 /// A place that is taken, until it is dropped.
 #[derive(Debug)]
 #[must_use]
-pub struct Taken {
+pub struct Slot {
     permit: OwnedSemaphorePermit,
     share: Option<Share>,
 }
 
-impl Taken {
+impl Slot {
     /// How many places it is.
     fn number(&self) -> usize {
         self.permit.num_permits()
@@ -192,14 +192,14 @@ impl Taken {
 
 /// Why there is no place.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Full {
+pub enum AtCapacity {
     /// For anybody.
     Everybody,
     /// For this caller, who has their share.
     Caller,
 }
 
-impl Full {
+impl AtCapacity {
     /// The error instead of a response for which there is no capacity. Its handler has ended by then.
     #[must_use]
     pub fn unheld(self, bytes: usize) -> ErrorObject {
@@ -226,7 +226,7 @@ impl Full {
     }
 }
 
-impl Room {
+impl SlotPool {
     pub(crate) fn new(all: usize) -> Self {
         let all = all.min(Semaphore::MAX_PERMITS);
         let shares = Shares { most: all.div_ceil(2), taken: Mutex::new(HashMap::new()) };
@@ -234,16 +234,16 @@ impl Room {
     }
 
     /// One place, now or not at all.
-    pub(crate) fn try_take(&self, of: Option<&Principal>) -> Result<Taken, Full> {
+    pub(crate) fn try_take(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.try_take_many(of, 1)
     }
 
     /// Several at once, now or not at all.
-    fn try_take_many(&self, of: Option<&Principal>, wanted: usize) -> Result<Taken, Full> {
+    fn try_take_many(&self, of: Option<&Principal>, wanted: usize) -> Result<Slot, AtCapacity> {
         let share = self.share(of, wanted)?;
         let wanted = wanted.try_into().unwrap_or(u32::MAX);
         let permit = self.free.clone().try_acquire_many_owned(wanted);
-        Ok(Taken { permit: permit.map_err(|_| Full::Everybody)?, share })
+        Ok(Slot { permit: permit.map_err(|_| AtCapacity::Everybody)?, share })
     }
 
     /// Several at once, in turn; whoever waits has their share already, so nobody fills the queue. What can never be had is cut
@@ -253,13 +253,13 @@ impl Room {
         of: Option<&Principal>,
         wanted: usize,
         patience: Duration,
-    ) -> Result<Taken, Full> {
+    ) -> Result<Slot, AtCapacity> {
         let wanted = wanted.min(self.most(of));
         let share = self.share(of, wanted)?;
         let permits = self.free.clone().acquire_many_owned(wanted.try_into().unwrap_or(u32::MAX));
         match tokio::time::timeout(patience, permits).await {
-            Ok(Ok(permit)) => Ok(Taken { permit, share }),
-            _ => Err(Full::Everybody),
+            Ok(Ok(permit)) => Ok(Slot { permit, share }),
+            _ => Err(AtCapacity::Everybody),
         }
     }
 
@@ -268,9 +268,9 @@ impl Room {
         if of.is_some() { self.shares.most } else { self.all }
     }
 
-    fn share(&self, of: Option<&Principal>, wanted: usize) -> Result<Option<Share>, Full> {
+    fn share(&self, of: Option<&Principal>, wanted: usize) -> Result<Option<Share>, AtCapacity> {
         let Some(principal) = of else { return Ok(None) };
-        self.shares.take(principal, wanted).map(Some).ok_or(Full::Caller)
+        self.shares.take(principal, wanted).map(Some).ok_or(AtCapacity::Caller)
     }
 }
 
@@ -336,12 +336,12 @@ mod tests {
     #[tokio::test]
     async fn one_principal_gets_half_rounded_up_and_gives_it_back() {
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
-        let room = Room::new(5);
-        let mut held: Vec<Taken> = (0..3).map(|_| room.try_take(Some(&alice)).unwrap()).collect();
-        assert_eq!(room.try_take(Some(&alice)).unwrap_err(), Full::Caller);
-        assert_eq!(room.take(Some(&alice), 2, NOW).await.unwrap_err(), Full::Caller);
+        let room = SlotPool::new(5);
+        let mut held: Vec<Slot> = (0..3).map(|_| room.try_take(Some(&alice)).unwrap()).collect();
+        assert_eq!(room.try_take(Some(&alice)).unwrap_err(), AtCapacity::Caller);
+        assert_eq!(room.take(Some(&alice), 2, NOW).await.unwrap_err(), AtCapacity::Caller);
         let bobs = room.take(Some(&bob), 2, NOW).await.unwrap();
-        assert_eq!(room.try_take(Some(&bob)).unwrap_err(), Full::Everybody, "five are five");
+        assert_eq!(room.try_take(Some(&bob)).unwrap_err(), AtCapacity::Everybody, "five are five");
         held.pop();
         let again = room.try_take(Some(&alice)).unwrap();
         drop((held, again, bobs));
@@ -353,13 +353,13 @@ mod tests {
 
     #[tokio::test]
     async fn where_nobody_is_known_anybody_may_have_all() {
-        let (nobody, room) = (None, Room::new(2));
+        let (nobody, room) = (None, SlotPool::new(2));
         let held = [room.try_take(nobody).unwrap(), room.try_take(nobody).unwrap()];
-        assert_eq!(room.try_take(nobody).unwrap_err(), Full::Everybody);
+        assert_eq!(room.try_take(nobody).unwrap_err(), AtCapacity::Everybody);
         drop(held);
         // More than there is means all.
         let all = room.take(nobody, 100, NOW).await.unwrap();
-        assert_eq!(room.try_take(nobody).unwrap_err(), Full::Everybody);
+        assert_eq!(room.try_take(nobody).unwrap_err(), AtCapacity::Everybody);
         drop(all);
     }
 
@@ -367,11 +367,11 @@ mod tests {
     #[tokio::test]
     async fn whoever_waits_in_vain_keeps_nothing() {
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
-        let room = Room::new(4);
+        let room = SlotPool::new(4);
         let held = room.take(Some(&alice), 2, NOW).await.unwrap();
         let other = room.try_take(Some(&bob)).unwrap();
         let carol = Principal::new("carol");
-        assert_eq!(room.take(Some(&carol), 2, NOW).await.unwrap_err(), Full::Everybody);
+        assert_eq!(room.take(Some(&carol), 2, NOW).await.unwrap_err(), AtCapacity::Everybody);
         drop((held, other));
         drop(room.take(Some(&carol), 2, NOW).await.unwrap());
     }

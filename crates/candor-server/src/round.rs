@@ -23,13 +23,13 @@ use sha2::{Digest, Sha256};
 use tokio::sync::Notify;
 
 use crate::ask::{self, AskError, Question};
-use crate::caller::Client;
+use crate::caller::ClientInfo;
 use crate::hex::hex;
 use crate::seal::Seal;
 
 /// What a request's state is bound to, besides its principal: everything that a retry repeats.
 #[derive(Debug)]
-pub(crate) struct Binding<'a> {
+pub(crate) struct RequestBinding<'a> {
     pub(crate) method: &'static str,
     /// The tool's or prompt's name, or the resource's URI.
     pub(crate) name: &'a str,
@@ -38,7 +38,7 @@ pub(crate) struct Binding<'a> {
     pub(crate) key: Option<&'a str>,
 }
 
-impl Binding<'_> {
+impl RequestBinding<'_> {
     /// Made only when there is state to bind: most requests never need it.
     pub(crate) fn digest(&self, principal: &Principal) -> String {
         let bound = json!([principal.as_str(), self.method, self.name, self.arguments, self.key]);
@@ -51,14 +51,14 @@ fn digest(bytes: &[u8]) -> String {
 }
 
 /// What a retry brings.
-pub(crate) struct Brought<'a> {
+pub(crate) struct RetryState<'a> {
     pub(crate) responses: Option<&'a RawValue>,
     pub(crate) state: Option<&'a str>,
 }
 
 /// Which question of which call in the ledger was answered: the numbers that [`candor_ledger::Event::Resume`] has to name.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resumes {
+pub(crate) enum ResumePoint {
     /// A question of the handler.
     Round { fence: u64, round: u32 },
     /// The question whether it may start, and what it was bound to as it was put.
@@ -67,7 +67,7 @@ pub(crate) enum Resumes {
 
 /// What a call carries from one round to the next, besides questions and answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(crate) struct Carried {
+pub(crate) struct CarriedState {
     /// The caller expects the server to ask for approval of this call.
     pub(crate) expects_approval: bool,
     /// The call started with an approval.
@@ -78,25 +78,25 @@ pub(crate) struct Carried {
 #[derive(Default)]
 pub(crate) struct Round {
     /// What the earlier rounds of this call have settled.
-    pub(crate) carried: Carried,
+    pub(crate) carried: CarriedState,
     /// The call in the ledger that goes on with this run, if it is one.
-    pub(crate) resumes: Option<Resumes>,
-    answers: BTreeMap<String, Answered>,
-    inner: Mutex<Asked>,
+    pub(crate) resumes: Option<ResumePoint>,
+    answers: BTreeMap<String, AnsweredRound>,
+    inner: Mutex<RoundQuestions>,
     /// Wakes the runner when a question is put from another task.
     waker: AtomicWaker,
 }
 
 #[derive(Default)]
-struct Asked {
+struct RoundQuestions {
     numbered: usize,
     open: BTreeMap<String, InputRequest>,
     /// Answers that were used, to be carried into the next round.
-    used: BTreeMap<String, Answered>,
+    used: BTreeMap<String, AnsweredRound>,
 }
 
 #[derive(Clone)]
-struct Answered {
+struct AnsweredRound {
     /// Digest of the question; none if the client answered without having been asked.
     question: Option<String>,
     answer: Box<RawValue>,
@@ -107,20 +107,24 @@ impl Round {
     pub(crate) fn begin(
         seal: &Seal,
         principal: &Principal,
-        binding: &Binding<'_>,
-        brought: &Brought<'_>,
+        binding: &RequestBinding<'_>,
+        brought: &RetryState<'_>,
     ) -> Result<Self, ErrorObject> {
         let mut asked = BTreeMap::new();
         let mut answers = BTreeMap::new();
         let mut resumes = None;
-        let mut carried = Carried::default();
+        let mut carried = CarriedState::default();
         if let Some(state) = brought.state {
-            let (state, of_record, earlier) = State::open(seal, state, &binding.digest(principal))
-                .ok_or_else(|| {
-                    ErrorObject::invalid_params(
-                        "Invalid requestState: not made by this server for this request, or expired",
-                    )
-                })?;
+            let (state, of_record, earlier) = RoundState::open(
+                seal,
+                state,
+                &binding.digest(principal),
+            )
+            .ok_or_else(|| {
+                ErrorObject::invalid_params(
+                    "Invalid requestState: not made by this server for this request, or expired",
+                )
+            })?;
             asked = state.asked;
             answers = state.answers;
             resumes = of_record;
@@ -138,10 +142,10 @@ impl Round {
                 // An answer to a question of the last round; or to none, then it counts only if nothing was asked.
                 match asked.remove(&key) {
                     Some(question) => {
-                        answers.insert(key, Answered { question: Some(question), answer });
+                        answers.insert(key, AnsweredRound { question: Some(question), answer });
                     }
                     None if brought.state.is_none() => {
-                        answers.insert(key, Answered { question: None, answer });
+                        answers.insert(key, AnsweredRound { question: None, answer });
                     }
                     None => {}
                 }
@@ -160,7 +164,7 @@ impl Round {
     pub(crate) async fn answer_to(
         &self,
         question: Question,
-        ended: &Ended,
+        ended: &CloseSignal,
     ) -> Result<Box<RawValue>, AskError> {
         let asked = digest(raw(&question.request).get().as_bytes());
         {
@@ -173,7 +177,9 @@ impl Round {
                 && answered.question.as_ref().is_none_or(|q| *q == asked)
             {
                 let answer = answered.answer.clone();
-                inner.used.insert(key, Answered { question: Some(asked), answer: answer.clone() });
+                inner
+                    .used
+                    .insert(key, AnsweredRound { question: Some(asked), answer: answer.clone() });
                 return Ok(answer);
             }
             inner.open.insert(key, question.request);
@@ -206,23 +212,23 @@ impl Round {
             .iter()
             .map(|(key, q)| (key.clone(), digest(raw(q).get().as_bytes())))
             .collect();
-        let state = State { asked, answers: inner.used.clone() };
+        let state = RoundState { asked, answers: inner.used.clone() };
         Questions { open: inner.open.clone(), state }
     }
 
-    fn lock(&self) -> std::sync::MutexGuard<'_, Asked> {
+    fn lock(&self) -> std::sync::MutexGuard<'_, RoundQuestions> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// Whether a run is over. Waited for only by tasks that outlive it, so it is kept small.
 #[derive(Debug, Default)]
-pub(crate) struct Ended {
+pub(crate) struct CloseSignal {
     over: AtomicBool,
     told: Notify,
 }
 
-impl Ended {
+impl CloseSignal {
     pub(crate) fn set(&self) {
         self.over.store(true, Ordering::Release);
         self.told.notify_waiters();
@@ -239,7 +245,7 @@ impl Ended {
 /// Questions of a handler, as they can be put, and kept to be put again.
 pub(crate) struct Questions {
     open: BTreeMap<String, InputRequest>,
-    state: State,
+    state: RoundState,
 }
 
 impl Questions {
@@ -247,11 +253,11 @@ impl Questions {
     pub(crate) fn single(key: &str, request: InputRequest) -> Self {
         let asked = BTreeMap::from([(key.to_owned(), digest(raw(&request).get().as_bytes()))]);
         let open = BTreeMap::from([(key.to_owned(), request)]);
-        Self { open, state: State { asked, answers: BTreeMap::new() } }
+        Self { open, state: RoundState { asked, answers: BTreeMap::new() } }
     }
 
     /// Whether this client can answer them all: who asks again may not be who was asked.
-    pub(crate) fn answerable_by(&self, client: &Client) -> Result<(), AskError> {
+    pub(crate) fn answerable_by(&self, client: &ClientInfo) -> Result<(), AskError> {
         self.open.values().try_for_each(|question| ask::answerable(question, client))
     }
 
@@ -261,8 +267,8 @@ impl Questions {
         seal: &Seal,
         bound: &str,
         ttl: Duration,
-        of_record: Option<Resumes>,
-        carried: Carried,
+        of_record: Option<ResumePoint>,
+        carried: CarriedState,
     ) -> InputRequired {
         let mut result = InputRequired::new();
         result.input_requests = Some(self.open);
@@ -277,33 +283,33 @@ impl Questions {
     pub(crate) fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let kept: Object = serde_json::from_slice(bytes).ok()?;
         let open = kept.read("questions").ok()??;
-        Some(Self { open, state: State::read(&kept)? })
+        Some(Self { open, state: RoundState::read(&kept)? })
     }
 }
 
 /// What is known between two rounds.
-struct State {
+struct RoundState {
     asked: BTreeMap<String, String>,
-    answers: BTreeMap<String, Answered>,
+    answers: BTreeMap<String, AnsweredRound>,
 }
 
-impl State {
+impl RoundState {
     fn close(
         &self,
         seal: &Seal,
         bound: &str,
         ttl: Duration,
-        of_record: Option<Resumes>,
-        carried: Carried,
+        of_record: Option<ResumePoint>,
+        carried: CarriedState,
     ) -> String {
         let mut payload =
             self.members().with("binding", bound).with("expires", &(now() + ttl.as_secs()));
         match of_record {
             None => {}
-            Some(Resumes::Round { fence, round }) => {
+            Some(ResumePoint::Round { fence, round }) => {
                 payload = payload.with("record", &[fence, u64::from(round)]);
             }
-            Some(Resumes::Approval { fence, binding }) => {
+            Some(ResumePoint::Approval { fence, binding }) => {
                 payload = payload.with("approval", &(fence, binding.0));
             }
         }
@@ -316,7 +322,11 @@ impl State {
         seal.close(raw(&payload).get().as_bytes())
     }
 
-    fn open(seal: &Seal, token: &str, bound: &str) -> Option<(Self, Option<Resumes>, Carried)> {
+    fn open(
+        seal: &Seal,
+        token: &str,
+        bound: &str,
+    ) -> Option<(Self, Option<ResumePoint>, CarriedState)> {
         let payload = seal.open(token)?;
         let payload: Object = serde_json::from_slice(&payload).ok()?;
         let expires: u64 = payload.get("expires")?.text().parse().ok()?;
@@ -328,14 +338,14 @@ impl State {
             (None, None) => None,
             (Some(numbers), _) => {
                 let [fence, round]: [u64; 2] = serde_json::from_str(numbers.text()).ok()?;
-                Some(Resumes::Round { fence, round: u32::try_from(round).ok()? })
+                Some(ResumePoint::Round { fence, round: u32::try_from(round).ok()? })
             }
             (None, Some(number)) => {
                 let (fence, binding) = serde_json::from_str(number.text()).ok()?;
-                Some(Resumes::Approval { fence, binding: candor_ledger::Binding(binding) })
+                Some(ResumePoint::Approval { fence, binding: candor_ledger::Binding(binding) })
             }
         };
-        let carried = Carried {
+        let carried = CarriedState {
             expects_approval: payload.get("expects").is_some(),
             approved: payload.get("approved").is_some(),
         };
@@ -353,7 +363,7 @@ impl State {
         let answers = answers.into_iter().filter_map(|(key, mut pair)| {
             let answer = pair.pop()?;
             let question = String::decode((&**pair.first()?).into()).ok();
-            Some((key, Answered { question, answer }))
+            Some((key, AnsweredRound { question, answer }))
         });
         Some(Self { asked: members.read("asked").ok()??, answers: answers.collect() })
     }
@@ -370,8 +380,13 @@ mod tests {
 
     const TTL: Duration = Duration::from_secs(60);
 
-    fn binding(arguments: Value) -> Binding<'static> {
-        Binding { method: "tools/call", name: "tool", arguments: Cow::Owned(arguments), key: None }
+    fn binding(arguments: Value) -> RequestBinding<'static> {
+        RequestBinding {
+            method: "tools/call",
+            name: "tool",
+            arguments: Cow::Owned(arguments),
+            key: None,
+        }
     }
 
     fn question(text: &str) -> Question {
@@ -380,23 +395,27 @@ mod tests {
         Question { key: Some("q".into()), request }
     }
 
-    fn brought<'a>(state: &'a str, responses: &'a RawValue) -> Brought<'a> {
-        Brought { responses: Some(responses), state: Some(state) }
+    fn brought<'a>(state: &'a str, responses: &'a RawValue) -> RetryState<'a> {
+        RetryState { responses: Some(responses), state: Some(state) }
     }
 
     async fn ask(round: &Round, text: &str) -> Option<String> {
-        let ended = Ended::default();
+        let ended = CloseSignal::default();
         let answer = round.run(round.answer_to(question(text), &ended)).await?;
         Some(answer.unwrap().get().to_owned())
     }
 
     async fn first_state(seal: &Seal, principal: &Principal, subject: Value) -> String {
         let binding = binding(subject);
-        let nothing = Brought { responses: None, state: None };
+        let nothing = RetryState { responses: None, state: None };
         let round = Round::begin(seal, principal, &binding, &nothing).unwrap();
         assert_eq!(ask(&round, "sure?").await, None);
         let bound = binding.digest(principal);
-        round.questions().put(seal, &bound, TTL, None, Carried::default()).request_state.unwrap()
+        round
+            .questions()
+            .put(seal, &bound, TTL, None, CarriedState::default())
+            .request_state
+            .unwrap()
     }
 
     #[tokio::test]
@@ -431,10 +450,10 @@ mod tests {
         assert!(!with(&Secret::random().seal("round"), "alice", json!({"path": "a"}), &state));
         assert!(!with(&seal, "alice", json!({"path": "a"}), &format!("{state}-TAMPERED")));
         let binding = binding(json!(1));
-        let stale = State { asked: BTreeMap::new(), answers: BTreeMap::new() };
+        let stale = RoundState { asked: BTreeMap::new(), answers: BTreeMap::new() };
         let bound = binding.digest(&alice);
-        let stale = stale.close(&seal, &bound, Duration::ZERO, None, Carried::default());
+        let stale = stale.close(&seal, &bound, Duration::ZERO, None, CarriedState::default());
         tokio::time::sleep(Duration::from_millis(1100)).await;
-        assert!(State::open(&seal, &stale, &binding.digest(&alice)).is_none());
+        assert!(RoundState::open(&seal, &stale, &binding.digest(&alice)).is_none());
     }
 }

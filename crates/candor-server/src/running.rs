@@ -7,19 +7,19 @@ use bytes::Bytes;
 
 use crate::answer::Answer;
 use crate::engine::Engine;
-use crate::exchange::Arrival;
+use crate::exchange::TransportContext;
 use crate::outlet::Outlet;
 use crate::pipe::Pipe;
 use candor_protocol::rpc::Request;
 
 /// Something for the client.
-pub(crate) enum Said {
+pub(crate) enum OutgoingMessage {
     Message(Bytes),
     Answer(Answer),
 }
 
 /// A request whose messages and answer somebody takes, one after the other. Dropped before its answer, it is taken back.
-pub(crate) struct Running {
+pub(crate) struct RunningRequest {
     answer: Progress,
     messages: Pipe,
 }
@@ -30,16 +30,16 @@ enum Progress {
     Told,
 }
 
-impl Running {
+impl RunningRequest {
     /// Begins; `held` is let go of when the request has ended.
     pub(crate) fn start<T: Send + 'static>(
         engine: &Engine,
         request: Request,
-        arrival: Arrival,
+        arrival: TransportContext,
         held: T,
     ) -> Self {
         let messages = Pipe::new(engine.limits().queue);
-        let arrival = Arrival { outlet: Outlet::Pipe(messages.clone()), ..arrival };
+        let arrival = TransportContext { outlet: Outlet::Pipe(messages.clone()), ..arrival };
         let engine = engine.clone();
         // Dropped when the client hangs up, which is how a modern client takes a request back.
         let hang_up = arrival.cancel.clone().drop_guard();
@@ -53,7 +53,7 @@ impl Running {
     }
 
     /// Lets the handler run; what it says is read before its answer, so that the answer comes last.
-    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+    pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<OutgoingMessage>> {
         if let Progress::Running(answer) = &mut self.answer
             && let Poll::Ready(answer) = answer.as_mut().poll(cx)
         {
@@ -64,14 +64,14 @@ impl Running {
             Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_next() {
                 Some(message) => {
                     self.answer = Progress::Done(answer);
-                    Said::Message(message)
+                    OutgoingMessage::Message(message)
                 }
-                None => Said::Answer(answer),
+                None => OutgoingMessage::Answer(answer),
             })),
             Progress::Told => Poll::Ready(None),
             running @ Progress::Running(_) => {
                 self.answer = running;
-                self.messages.poll_next(cx).map(|message| Some(Said::Message(message)))
+                self.messages.poll_next(cx).map(|message| Some(OutgoingMessage::Message(message)))
             }
         }
     }

@@ -10,9 +10,9 @@ use candor_protocol::types::Implementation;
 
 use crate::answer::CacheHint;
 use crate::auth::Authenticator;
-use crate::completion::{Completions, IntoProposals, Subject};
+use crate::completion::{CompletionSubject, Completions, IntoProposals};
 use crate::ctx::Ctx;
-use crate::engine::{Engine, Parts};
+use crate::engine::{Engine, ServerParts};
 use crate::gate::{Policy, Rule};
 use crate::ledger::{Audit, KeepArguments};
 use crate::limits::Limits;
@@ -22,9 +22,9 @@ use crate::resource::{Resources, Tree};
 use crate::seal::Secret;
 use crate::state::States;
 use crate::tool::{
-    Form, Idempotency, RegistrationError, Shaped, Split, Tool, ToolSet, ToolsProvider,
+    Idempotency, ListingOptions, RegistrationError, Shaped, Split, Tool, ToolSet, ToolsProvider,
 };
-use candor_hints::Ask;
+use candor_hints::AskLevel;
 
 /// A server in the making: what it is called and what it offers.
 ///
@@ -51,7 +51,7 @@ pub struct Server {
     limits: Limits,
     cache: CacheHint,
     states: States,
-    form: Form,
+    form: ListingOptions,
     strict: bool,
     store: Option<Arc<dyn Store>>,
     instance: String,
@@ -164,7 +164,7 @@ impl Server {
             limits: Limits::default(),
             cache: CacheHint::default(),
             states: States::default(),
-            form: Form::default(),
+            form: ListingOptions::default(),
             strict: false,
             store: None,
             instance: String::new(),
@@ -317,7 +317,7 @@ impl Server {
         F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
         R: Future<Output: IntoProposals> + Send + 'static,
     {
-        self.completions.add(Subject::Prompt(prompt.into()), argument.into(), propose);
+        self.completions.add(CompletionSubject::Prompt(prompt.into()), argument.into(), propose);
         self
     }
 
@@ -333,7 +333,11 @@ impl Server {
         F: Fn(String, BTreeMap<String, String>, Ctx) -> R + Send + Sync + 'static,
         R: Future<Output: IntoProposals> + Send + 'static,
     {
-        self.completions.add(Subject::Template(uri_template.into()), variable.into(), propose);
+        self.completions.add(
+            CompletionSubject::Template(uri_template.into()),
+            variable.into(),
+            propose,
+        );
         self
     }
 
@@ -375,14 +379,14 @@ impl Server {
 
     /// Which calls a person is asked about before they start; without this, none. A tool may want more.
     #[must_use]
-    pub fn ask(mut self, ask: Ask) -> Self {
+    pub fn ask(mut self, ask: AskLevel) -> Self {
         self.policy.ask = ask;
         self
     }
 
     /// The same for one tool, instead of what holds for all.
     #[must_use]
-    pub fn ask_for(mut self, tool: impl Into<String>, ask: Ask) -> Self {
+    pub fn ask_for(mut self, tool: impl Into<String>, ask: AskLevel) -> Self {
         self.policy.by_tool.insert(tool.into(), Rule::Ask(ask));
         self
     }
@@ -417,7 +421,7 @@ impl Server {
     /// Whether a person may ever be asked about a call.
     #[must_use]
     pub fn wants_to_ask(&self) -> bool {
-        self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != Ask::Never)
+        self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != AskLevel::Never)
     }
 
     /// The names of its tools, and of the previews that are made with them. `None`: a provider has them, and only who asks it knows.
@@ -533,7 +537,7 @@ impl Server {
                 Some(Source::Fixed(Arc::new(prompts)))
             }
         };
-        Ok(Engine::new(Parts {
+        Ok(Engine::new(ServerParts {
             info: self.info,
             instructions: self.instructions,
             tools,
@@ -545,7 +549,7 @@ impl Server {
             limits: self.limits,
             cache: self.cache,
             states: Arc::new(self.states),
-            form: Form { policy: self.policy.id(), ..self.form },
+            form: ListingOptions { policy: self.policy.id(), ..self.form },
             foresees,
             store: self.store,
             instance: self.instance,

@@ -5,14 +5,14 @@ use candor_protocol::names::method;
 use tracing::Span;
 use tracing::field::Empty;
 
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::trace::{self, TraceParent};
 
 /// The span that a request runs in. Costs next to nothing while nobody wants spans of this level.
 ///
 /// The caller's trace, from `traceparent` in `_meta`, is recorded as `trace_id` and `parent_id`; without one, the id that our
 /// own errors name.
-pub(crate) fn of(exchange: &Exchange, name: &str, params: &Object) -> Span {
+pub(crate) fn of(exchange: &RequestContext, name: &str, params: &Object) -> Span {
     let span = tracing::info_span!(
         target: "candor::request",
         "mcp.request",

@@ -17,12 +17,12 @@ use tokio_util::sync::CancellationToken;
 
 use crate::admission::serial::SerialPosition;
 use crate::engine::Engine;
-use crate::exchange::{Arrival, Exchange};
+use crate::exchange::{RequestContext, TransportContext};
 use crate::identity::Claims;
 use crate::outlet::Outlet;
 use crate::response_capacity::ResponseCapacity;
-use crate::room::Taken;
-use crate::running::{self, Running};
+use crate::room::Slot;
+use crate::running::{self, RunningRequest};
 
 /// Somebody in the same process who wants to ask something.
 ///
@@ -42,7 +42,7 @@ pub struct Visit {
     shares: bool,
     client: Implementation,
     key: Option<String>,
-    body: Option<Arc<Taken>>,
+    body: Option<Arc<Slot>>,
     response: Option<ResponseCapacity>,
     arrived: Option<Arrived>,
     meta: Object,
@@ -68,7 +68,7 @@ impl Arrived {
 
 /// What a visitor is told.
 #[derive(Debug)]
-pub enum Said {
+pub enum CallEvent {
     /// Something on the way: progress, a log message.
     Notice {
         /// The notification's method.
@@ -130,7 +130,7 @@ impl Visit {
 
     /// The room that the body takes of which the visit was made, for as long as anybody holds what stands in it.
     #[must_use]
-    pub fn holding(mut self, body: Option<Arc<Taken>>) -> Self {
+    pub fn holding(mut self, body: Option<Arc<Slot>>) -> Self {
         self.body = body;
         self
     }
@@ -161,9 +161,9 @@ impl Visit {
     }
 
     /// As a method would get it, for what no method does.
-    pub(crate) fn exchange(&self) -> Result<Exchange, ErrorObject> {
+    pub(crate) fn exchange(&self) -> Result<RequestContext, ErrorObject> {
         let (meta, arrival) = (self.meta_of_request(), self.arrival(None));
-        Exchange::receive(RequestId::from("visit"), meta, arrival)
+        RequestContext::receive(RequestId::from("visit"), meta, arrival)
     }
 
     fn meta_of_request(&self) -> Object {
@@ -174,8 +174,8 @@ impl Visit {
             .with(meta::CLIENT_CAPABILITIES, &ClientCapabilities::new())
     }
 
-    fn arrival(&self, position: Option<SerialPosition>) -> Arrival {
-        Arrival {
+    fn arrival(&self, position: Option<SerialPosition>) -> TransportContext {
+        TransportContext {
             principal: self.principal.clone(),
             claims: self.claims.clone(),
             shares: self.shares,
@@ -196,8 +196,8 @@ impl Visit {
         let mut heard = self.send(method, params);
         loop {
             match std::future::poll_fn(|cx| Pin::new(&mut heard).poll_next(cx)).await {
-                Some(Said::Notice { .. }) => {}
-                Some(Said::Answer(answer)) => return answer,
+                Some(CallEvent::Notice { .. }) => {}
+                Some(CallEvent::Answer(answer)) => return answer,
                 None => return Err(ErrorObject::internal("The request was cancelled")),
             }
         }
@@ -208,7 +208,7 @@ impl Visit {
         self,
         method: &str,
         params: Object,
-    ) -> impl Stream<Item = Said> + Send + Unpin + use<> {
+    ) -> impl Stream<Item = CallEvent> + Send + Unpin + use<> {
         let request = Request {
             id: RequestId::from("visit"),
             method: method.to_owned(),
@@ -220,21 +220,23 @@ impl Visit {
             None => self.engine.arrive(),
         };
         let arrival = self.arrival(self.engine.keep_position(arrived, &request));
-        Heard(Running::start(&self.engine, request, arrival, ()))
+        Heard(RunningRequest::start(&self.engine, request, arrival, ()))
     }
 }
 
-struct Heard(Running);
+struct Heard(RunningRequest);
 
 impl Stream for Heard {
-    type Item = Said;
+    type Item = CallEvent;
 
-    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<Said>> {
+    fn poll_next(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Option<CallEvent>> {
         loop {
             let said = match std::task::ready!(self.0.poll(cx)) {
                 None => return Poll::Ready(None),
-                Some(running::Said::Message(message)) => decode_message(&message, usize::MAX),
-                Some(running::Said::Answer(answer)) => match answer.into_message() {
+                Some(running::OutgoingMessage::Message(message)) => {
+                    decode_message(&message, usize::MAX)
+                }
+                Some(running::OutgoingMessage::Answer(answer)) => match answer.into_message() {
                     Some(message) => decode_message(&message, usize::MAX),
                     None => return Poll::Ready(None),
                 },
@@ -242,10 +244,10 @@ impl Stream for Heard {
             match said {
                 Ok(Incoming::Notification(notice)) => {
                     let (method, params) = (notice.method, notice.params);
-                    return Poll::Ready(Some(Said::Notice { method, params }));
+                    return Poll::Ready(Some(CallEvent::Notice { method, params }));
                 }
                 Ok(Incoming::Response(response)) => {
-                    return Poll::Ready(Some(Said::Answer(response.outcome)));
+                    return Poll::Ready(Some(CallEvent::Answer(response.outcome)));
                 }
                 // Nothing that we write; and nobody is asked who cannot answer.
                 Ok(Incoming::Request(_)) | Err(_) => {}

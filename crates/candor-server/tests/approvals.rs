@@ -11,12 +11,14 @@ use std::time::Duration;
 
 use candor_server::protocol::Revision;
 use candor_server::store::{
-    Answer, Circumstances, Clock, Decision, Entry, Event, Filter, Granting, MemoryStore, Options,
-    Page, State, Store, Via,
+    ApprovalChannel, AuditContext, Clock, Event, EventReply, Filter, MemoryStore, NewGrant,
+    Options, Page, RecordEntry, RecordState, Review, Store,
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Plan, Tool, ToolError, code};
-use candor_server::{Ask, Ctx, Elicit, Elicited, Engine, KeepArguments, Pattern, Secret, Server};
+use candor_server::{
+    ArgumentPattern, AskLevel, Ctx, Elicit, ElicitAnswer, Engine, KeepArguments, Secret, Server,
+};
 use common::{CAPABILITIES_KEY, Call, Session, Site, modern};
 use futures_util::FutureExt as _;
 use serde_json::{Value, json};
@@ -33,22 +35,26 @@ fn tool(name: &str) -> (JsonTool, Arc<AtomicUsize>) {
 }
 
 fn asking() -> Server {
-    Server::new("files", "1").ask(Ask::Destructive).hold(Duration::from_millis(20))
+    Server::new("files", "1").ask(AskLevel::Destructive).hold(Duration::from_millis(20))
 }
 
-async fn waiting(engine: &Engine) -> Vec<Entry> {
+async fn waiting(engine: &Engine) -> Vec<RecordEntry> {
     engine.store().unwrap().waiting(Filter::default(), Page::default()).await.unwrap().items
 }
 
 /// An operator decides on the only question that there is.
-async fn operator(engine: &Engine, decision: Decision) -> Answer {
+async fn operator(engine: &Engine, decision: Review) -> EventReply {
     let [entry] = &waiting(engine).await[..] else { panic!("not one question waits") };
     let question = entry.stored.question().unwrap();
-    let event = Event::Decide { question, by: "olga".to_owned(), via: Via::Operator, decision };
-    engine.store().unwrap().apply(&entry.id, event, Circumstances::default()).await.unwrap()
+    let event =
+        Event::Decide { question, by: "olga".to_owned(), via: ApprovalChannel::Operator, decision };
+    engine.store().unwrap().apply(&entry.id, event, AuditContext::default()).await.unwrap()
 }
 
-fn delete(client: &TestClient, path: &str) -> impl Future<Output = candor_server::testing::Called> {
+fn delete(
+    client: &TestClient,
+    path: &str,
+) -> impl Future<Output = candor_server::testing::TestResult> {
     client.call("delete", json!({"path": path}))
 }
 
@@ -67,15 +73,15 @@ async fn without_a_channel_nothing_starts_and_the_question_waits() {
         assert!(waits[0].id.digest().to_string().starts_with(operation.as_str().unwrap()));
         assert_eq!(starts.load(Ordering::SeqCst), 0);
 
-        assert_eq!(operator(client.engine(), Decision::Approve).await, Answer::Done);
+        assert_eq!(operator(client.engine(), Review::Approve).await, EventReply::Done);
         let ran = delete(&client, "a").await;
         assert_eq!(ran.structured(), Some(&json!({"number": 1, "path": "a"})), "{}", ran.text());
         // It is used up: the next one without a key is another call.
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
         assert_eq!(starts.load(Ordering::SeqCst), 1);
         assert_eq!(
-            operator(client.engine(), Decision::Deny { reason: Some("not today".into()) }).await,
-            Answer::Done
+            operator(client.engine(), Review::Deny { reason: Some("not today".into()) }).await,
+            EventReply::Done
         );
         let denied = delete(&client, "a").await;
         assert_eq!(denied.code(), Some(code::DENIED));
@@ -96,7 +102,7 @@ async fn a_call_is_held_and_runs_as_soon_as_somebody_says_yes() {
         while waiting(client.engine()).await.is_empty() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
-        operator(client.engine(), Decision::Approve).await;
+        operator(client.engine(), Review::Approve).await;
     });
     assert!(!ran.is_error(), "{}", ran.text());
     assert!(!ran.progress().is_empty(), "who waits is told so");
@@ -107,7 +113,7 @@ async fn a_keyed_call_finds_its_approval_and_is_replayed_without_another() {
     let (tool, starts) = tool("delete");
     let client = asking().tool(tool).test().keyed("k");
     assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
-    operator(client.engine(), Decision::Approve).await;
+    operator(client.engine(), Review::Approve).await;
     let first = delete(&client, "a").await;
     let again = delete(&client, "a").await;
     assert!(!first.is_replayed() && again.is_replayed());
@@ -141,7 +147,7 @@ async fn the_person_behind_the_client_decides_in_both_eras() {
             let store = client.engine().store().unwrap();
             let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
             let decided = rows.iter().find(|row| row.event == "decide").unwrap();
-            assert_eq!(decided.via, Some(Via::Client), "as what it is");
+            assert_eq!(decided.via, Some(ApprovalChannel::Client), "as what it is");
         }
     }
 }
@@ -150,8 +156,8 @@ async fn the_person_behind_the_client_decides_in_both_eras() {
 async fn no_is_no_and_leaving_is_neither() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         for (said, told) in [
-            (Elicited::Accepted(json!({"decision": "deny"})), code::DENIED),
-            (Elicited::Declined, code::DENIED),
+            (ElicitAnswer::Accepted(json!({"decision": "deny"})), code::DENIED),
+            (ElicitAnswer::Declined, code::DENIED),
         ] {
             let (tool, starts) = tool("delete");
             let client = asking().tool(tool).test().speaking(revision);
@@ -166,7 +172,7 @@ async fn no_is_no_and_leaving_is_neither() {
         let counted = asked.clone();
         let client = asking().tool(tool).test().speaking(revision).on_elicit(move |_| {
             counted.fetch_add(1, Ordering::SeqCst);
-            Elicited::Cancelled
+            ElicitAnswer::Cancelled
         });
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
         assert_eq!(asked.load(Ordering::SeqCst), 1, "who leaves is not asked again at once");
@@ -196,7 +202,7 @@ async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
     let (tool, starts) = tool("delete");
     let client = asking().ledger(store).tool(tool).test();
     delete(&client, "a").await;
-    operator(client.engine(), Decision::Approve).await;
+    operator(client.engine(), Review::Approve).await;
     assert_eq!(delete(&client, "b").await.code(), Some(code::APPROVAL_REQUIRED), "other arguments");
     assert_eq!(
         delete(&client.by("mallory"), "a").await.code(),
@@ -212,7 +218,7 @@ async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
 async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
     let others: [fn(Server, JsonTool) -> Server; 3] = [
         |server, tool| server.tool(tool.description("Deletes more than it did")),
-        |server, tool| server.tool(tool).ask(Ask::Always),
+        |server, tool| server.tool(tool).ask(AskLevel::Always),
         |server, tool| server.tool(tool).operators_only(),
     ];
     for other in others {
@@ -220,7 +226,7 @@ async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
         let (before, _) = tool("delete");
         let client = asking().ledger(store.clone()).tool(before).test();
         delete(&client, "a").await;
-        operator(client.engine(), Decision::Approve).await;
+        operator(client.engine(), Review::Approve).await;
         let (after, starts) = tool("delete");
         let client = other(asking().ledger(store), after).test();
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
@@ -245,7 +251,7 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
             tokio::time::sleep(Duration::from_millis(2)).await;
         }
         tokio::time::sleep(Duration::from_millis(50)).await;
-        operator(client.engine(), Decision::Approve).await;
+        operator(client.engine(), Review::Approve).await;
         if key.is_none() {
             // Those that come after the approval was used are calls of their own, and wait: only the first ran.
             while starts.load(Ordering::SeqCst) == 0 {
@@ -276,9 +282,10 @@ async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
     let client = asking().tool(tool).test();
     delete(&client, "notes/a").await;
     let entry = waiting(client.engine()).await.remove(0);
-    let pattern = Pattern::like(&json!({"path": "notes/a"}), &[], &[("path", "notes")]).unwrap();
+    let pattern =
+        ArgumentPattern::like(&json!({"path": "notes/a"}), &[], &[("path", "notes")]).unwrap();
     let store = client.engine().store().unwrap();
-    let granting = Granting {
+    let granting = NewGrant {
         binding: entry.stored.question().unwrap().binding,
         scope: entry.id.scope,
         pattern: pattern.to_string(),
@@ -305,10 +312,10 @@ async fn a_grant_is_for_the_tool_as_it_was() {
     let (client, starts) = served(Server::tool);
     delete(&client, "a").await;
     let entry = waiting(client.engine()).await.remove(0);
-    let granting = Granting {
+    let granting = NewGrant {
         binding: entry.stored.question().unwrap().binding,
         scope: entry.id.scope,
-        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(900),
     };
@@ -319,7 +326,7 @@ async fn a_grant_is_for_the_tool_as_it_was() {
     // Another definition, and another policy.
     for change in [
         |server: Server, tool: JsonTool| server.tool(tool.description("Deletes more than it did")),
-        |server: Server, tool: JsonTool| server.ask_for("delete", Ask::Always).tool(tool),
+        |server: Server, tool: JsonTool| server.ask_for("delete", AskLevel::Always).tool(tool),
     ] {
         let (client, starts) = served(change);
         assert_eq!(delete(&client, "c").await.code(), Some(code::APPROVAL_REQUIRED));
@@ -344,7 +351,7 @@ async fn who_is_asked_is_a_matter_of_policy() {
             .hold(Duration::from_millis(10))
             .tool(delete)
             .tool(look.annotations(reads.clone()))
-            .tool(watched.annotations(reads).ask(Ask::Always))
+            .tool(watched.annotations(reads).ask(AskLevel::Always))
     };
     let codes = async |server: Server| {
         let client = server.test();
@@ -356,16 +363,16 @@ async fn who_is_asked_is_a_matter_of_policy() {
     };
     let asked = || Some(code::APPROVAL_REQUIRED.to_owned());
     assert_eq!(codes(server()).await, [None, None, asked()], "a tool may want more");
-    assert_eq!(codes(server().ask(Ask::Writes)).await, [asked(), None, asked()]);
-    assert_eq!(codes(server().ask(Ask::Always)).await, [asked(), asked(), asked()]);
+    assert_eq!(codes(server().ask(AskLevel::Writes)).await, [asked(), None, asked()]);
+    assert_eq!(codes(server().ask(AskLevel::Always)).await, [asked(), asked(), asked()]);
     assert_eq!(
-        codes(server().ask(Ask::Always).ask_for("look", Ask::Never)).await,
+        codes(server().ask(AskLevel::Always).ask_for("look", AskLevel::Never)).await,
         [asked(), None, asked()]
     );
     let denied = Some(code::DENIED.to_owned());
     assert_eq!(codes(server().deny("look")).await, [None, denied, asked()]);
     assert!(
-        Server::new("s", "1").tool(tool("t").0).ask(Ask::Always).build().is_err(),
+        Server::new("s", "1").tool(tool("t").0).ask(AskLevel::Always).build().is_err(),
         "nobody to ask"
     );
 }
@@ -388,7 +395,7 @@ async fn the_description_says_that_a_person_is_asked() {
 async fn call_that_needs_approval_is_refused_without_a_ledger() {
     let (tool, starts) = tool("delete");
     let tools =
-        candor_server::tool::ToolSet::new([Arc::new(tool.ask(Ask::Always)) as Arc<dyn Tool>]);
+        candor_server::tool::ToolSet::new([Arc::new(tool.ask(AskLevel::Always)) as Arc<dyn Tool>]);
     let tools = Arc::new(tools.unwrap());
     let provider = candor_server::tool::provider_fn(move |_| Ok(tools.clone()));
     let engine = Server::new("files", "1").tools_from(provider).build().unwrap();
@@ -517,7 +524,7 @@ async fn an_answer_that_waits_for_another_starts_nothing_that_was_not_approved()
         let end = end.clone();
         async move {
             let form = json!({"type": "object", "properties": {"n": {"type": "integer"}}});
-            if let Elicited::Declined = ctx.elicit(Elicit::form("How many?", &form)).await? {
+            if let ElicitAnswer::Declined = ctx.elicit(Elicit::form("How many?", &form)).await? {
                 tokio::time::sleep(Duration::from_millis(300)).await;
                 return Err(ToolError::new("Then not.").not_started());
             }
@@ -571,8 +578,10 @@ fn looked_at(world: &Arc<AtomicUsize>) -> (JsonTool, Arc<AtomicUsize>) {
     (tool, starts)
 }
 
-fn shown(entry: &Entry) -> Value {
-    let State::Waiting { asked, .. } = &entry.stored.state else { panic!("it does not wait") };
+fn shown(entry: &RecordEntry) -> Value {
+    let RecordState::Waiting { asked, .. } = &entry.stored.state else {
+        panic!("it does not wait")
+    };
     serde_json::from_slice(asked).unwrap()
 }
 
@@ -660,15 +669,15 @@ async fn denial_after_a_grant_counts_before_it() {
     let client = asking().tool(tool).test();
     delete(&client, "a").await;
     let entry = waiting(client.engine()).await.remove(0);
-    let granting = Granting {
+    let granting = NewGrant {
         binding: entry.stored.question().unwrap().binding,
         scope: entry.id.scope,
-        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(900),
     };
     client.engine().store().unwrap().grant(granting).await.unwrap();
-    operator(client.engine(), Decision::Deny { reason: None }).await;
+    operator(client.engine(), Review::Deny { reason: None }).await;
     assert_eq!(delete(&client, "a").await.code(), Some(code::DENIED));
     assert!(!delete(&client, "b").await.is_error(), "that one was not denied");
     assert_eq!(starts.load(Ordering::SeqCst), 1);
@@ -685,10 +694,12 @@ async fn denial_in_the_callers_client_counts_before_a_grant() {
             let granted = async {
                 let entry =
                     store.waiting(Filter::default(), Page::default()).await?.items.remove(0);
-                let granting = Granting {
+                let granting = NewGrant {
                     binding: entry.stored.question().unwrap().binding,
                     scope: entry.id.scope,
-                    pattern: Pattern::like(&json!({"path": "a"}), &[], &[]).unwrap().to_string(),
+                    pattern: ArgumentPattern::like(&json!({"path": "a"}), &[], &[])
+                        .unwrap()
+                        .to_string(),
                     by: "olga".to_owned(),
                     lasts: Duration::from_secs(900),
                 };
@@ -718,13 +729,13 @@ async fn a_yes_is_to_the_world_that_the_preview_has_shown() {
     let (tool, starts) = looked_at(&world);
     let client = asking().tool(tool).test();
     delete(&client, "a").await;
-    operator(client.engine(), Decision::Approve).await;
+    operator(client.engine(), Review::Approve).await;
     world.store(7_000_000, Ordering::SeqCst);
     assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED), "asked anew");
     assert_eq!(starts.load(Ordering::SeqCst), 0);
     let preview = shown(&waiting(client.engine()).await[0])["preview"].clone();
     assert_eq!(preview, "Would delete 7000000 rows of \"a\".");
-    operator(client.engine(), Decision::Approve).await;
+    operator(client.engine(), Review::Approve).await;
     assert!(!delete(&client, "a").await.is_error());
     assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
@@ -764,7 +775,7 @@ async fn a_plan_that_does_not_hold_is_no_question_for_anybody() {
     assert!(waiting(client.engine()).await.is_empty());
     world.store(7, Ordering::SeqCst);
     assert_eq!(call().await.code(), Some(code::APPROVAL_REQUIRED));
-    operator(client.engine(), Decision::Approve).await;
+    operator(client.engine(), Review::Approve).await;
     assert!(!call().await.is_error());
     assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
@@ -776,10 +787,10 @@ async fn a_grant_outlives_the_world_that_its_call_has_shown() {
     let client = asking().tool(tool).test();
     delete(&client, "a").await;
     let [entry] = &waiting(client.engine()).await[..] else { panic!("not one question waits") };
-    let granting = Granting {
+    let granting = NewGrant {
         scope: entry.id.scope.clone(),
         binding: entry.stored.question().unwrap().binding,
-        pattern: Pattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&json!({"path": "a"}), &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(60),
     };

@@ -9,18 +9,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::names::extension::{APPROVAL, TOOL_RESOLUTION};
 use candor_server::store::{
-    Circumstances, Decision, Event, Filter, Grant, Granting, MemoryStore, Options, Page, Via,
+    ApprovalChannel, AuditContext, Event, Filter, Grant, MemoryStore, NewGrant, Options, Page,
+    Review,
 };
 use candor_server::tool::{JsonTool, ToolError, code};
-use candor_server::{Arguments, Ask, Ctx, Elicit, Engine, Pattern, Secret, Server};
+use candor_server::{ArgumentPattern, Arguments, AskLevel, Ctx, Elicit, Engine, Secret, Server};
 use common::{CAPABILITIES_KEY, Session, Site, modern};
 use serde_json::{Value, json};
 
 /// A server with a tool whose effect depends on its arguments and one whose effect does not, and how often either ran.
-fn server(ask: Ask) -> (Server, Arc<AtomicUsize>) {
+fn server(ask: AskLevel) -> (Server, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let ran = || {
         let runs = runs.clone();
@@ -31,9 +32,10 @@ fn server(ask: Ask) -> (Server, Arc<AtomicUsize>) {
     };
     let schema = json!({"type": "object", "properties": {"path": {"type": "string"}, "action": {"enum": ["read", "delete"]}}});
     let fixed = JsonTool::new("fixed", &schema, ran()).hints(Hints::DELETES);
-    let is = |value: &str| Row::when("/action", Test::OneOf(vec![value.into()]));
-    let table =
-        Table::new().row(is("read").then(Hints::READS)).row(is("delete").then(Hints::DELETES));
+    let is = |value: &str| EffectRow::when("/action", Condition::OneOf(vec![value.into()]));
+    let table = EffectTable::new()
+        .row(is("read").then(Hints::READS))
+        .row(is("delete").then(Hints::DELETES));
     let dynamic = JsonTool::new("dynamic", &schema, ran()).effects(table);
     let server = Server::new("files", "1")
         .ask(ask)
@@ -84,30 +86,31 @@ async fn grant(engine: &Engine, any: &[&str]) -> Grant {
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let [entry] = &waiting[..] else { panic!("not one request waits") };
-    let granting = Granting {
+    let granting = NewGrant {
         scope: entry.id.scope.clone(),
         binding: entry.stored.question().unwrap().binding,
-        pattern: Pattern::like(&delete("a"), any, &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&delete("a"), any, &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(60),
     };
     store.grant(granting).await.unwrap()
 }
 
-async fn decide(engine: &Engine, decision: Decision) {
+async fn decide(engine: &Engine, decision: Review) {
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let [entry] = &waiting[..] else { panic!("not one request waits") };
-    let (question, by, via) = (entry.stored.question().unwrap(), "olga".to_owned(), Via::Operator);
+    let (question, by, via) =
+        (entry.stored.question().unwrap(), "olga".to_owned(), ApprovalChannel::Operator);
     let event = Event::Decide { question, by, via, decision };
-    store.apply(&entry.id, event, Circumstances::default()).await.unwrap();
+    store.apply(&entry.id, event, AuditContext::default()).await.unwrap();
 }
 
 #[tokio::test]
 async fn grant_fails_the_precondition_and_runs_nothing() {
     for way in BOTH {
         for tool in ["fixed", "dynamic"] {
-            let (server, runs) = server(Ask::Destructive);
+            let (server, runs) = server(AskLevel::Destructive);
             let site = Site::guarded(server);
             let waits = call(&site, way, tool, delete("a"), &expects()).await;
             assert_eq!(refusal(&waits), code::APPROVAL_REQUIRED, "{way:?} {waits:#}");
@@ -136,7 +139,7 @@ async fn grant_fails_the_precondition_and_runs_nothing() {
 #[tokio::test]
 async fn lower_ask_level_fails_the_precondition() {
     for way in BOTH {
-        let (server, runs) = server(Ask::Never);
+        let (server, runs) = server(AskLevel::Never);
         let site = Site::guarded(server);
         for tool in ["fixed", "dynamic"] {
             let refused = call(&site, way, tool, delete("a"), &expects()).await;
@@ -149,7 +152,7 @@ async fn lower_ask_level_fails_the_precondition() {
 #[tokio::test]
 async fn review_replay_and_refusal_do_not_fail_the_precondition() {
     for way in BOTH {
-        let (server, runs) = server(Ask::Destructive);
+        let (server, runs) = server(AskLevel::Destructive);
         let site = Site::guarded(server);
         let keyed = json!({APPROVAL: {"expect": "ask"}, "dev.candor/idempotencyKey": "k"});
         // Pending, also beside a grant: the request that a reviewer has in hand is the one that counts.
@@ -158,7 +161,7 @@ async fn review_replay_and_refusal_do_not_fail_the_precondition() {
         let waits = call(&site, way, "fixed", delete("a"), &keyed).await;
         assert_eq!(refusal(&waits), code::APPROVAL_REQUIRED, "{way:?} {waits:#}");
         // Given.
-        decide(&site.engine, Decision::Approve).await;
+        decide(&site.engine, Review::Approve).await;
         let ran = call(&site, way, "fixed", delete("a"), &keyed).await;
         assert_eq!(ran["structuredContent"]["run"], 1, "{way:?} {ran:#}");
         assert_eq!(ran["_meta"][APPROVAL], json!({"approved": true}), "{way:?} {ran:#}");
@@ -175,7 +178,7 @@ async fn review_replay_and_refusal_do_not_fail_the_precondition() {
         let reused = call(&site, way, "fixed", delete("b"), &keyed).await;
         assert_eq!(refusal(&reused), code::KEY_REUSED, "{way:?} {reused:#}");
         call(&site, way, "fixed", delete("d"), &expects()).await;
-        decide(&site.engine, Decision::Deny { reason: None }).await;
+        decide(&site.engine, Review::Deny { reason: None }).await;
         let denied = call(&site, way, "fixed", delete("d"), &expects()).await;
         assert_eq!(refusal(&denied), code::DENIED, "{way:?} {denied:#}");
         assert_eq!(runs.load(Ordering::SeqCst), 1);
@@ -186,10 +189,10 @@ async fn review_replay_and_refusal_do_not_fail_the_precondition() {
 #[tokio::test]
 async fn grant_after_a_denial_fails_the_precondition() {
     for way in BOTH {
-        let (server, runs) = server(Ask::Destructive);
+        let (server, runs) = server(AskLevel::Destructive);
         let site = Site::guarded(server);
         call(&site, way, "fixed", delete("a"), &json!({})).await;
-        decide(&site.engine, Decision::Deny { reason: None }).await;
+        decide(&site.engine, Review::Deny { reason: None }).await;
         for _ in 0..2 {
             let denied = call(&site, way, "fixed", delete("a"), &json!({})).await;
             assert_eq!(refusal(&denied), code::DENIED, "{way:?} {denied:#}");
@@ -211,7 +214,7 @@ async fn grant_after_a_denial_fails_the_precondition() {
 #[tokio::test]
 async fn unknown_expectation_is_invalid() {
     for way in BOTH {
-        let (server, runs) = server(Ask::Never);
+        let (server, runs) = server(AskLevel::Never);
         let site = Site::guarded(server);
         for settings in
             [json!({"expect": "allow"}), json!({"expect": null}), json!("ask"), json!([])]
@@ -261,7 +264,7 @@ async fn expectation_travels_through_rounds() {
         let yes = json!({"action": "accept", "content": {"decision": "approve"}});
         json!({"inputResponses": {APPROVAL: yes}, "requestState": asked["requestState"]})
     };
-    let (strict, lax) = (site(Ask::Destructive), site(Ask::Never));
+    let (strict, lax) = (site(AskLevel::Destructive), site(AskLevel::Never));
 
     // The server asks less when the answer arrives than when it asked.
     let asked = call(&strict, &json!({}), true).await;
@@ -282,7 +285,7 @@ async fn expectation_travels_through_rounds() {
 #[tokio::test]
 async fn every_explanation_knows_of_grants() {
     for way in BOTH {
-        let (server, _) = server(Ask::Destructive);
+        let (server, _) = server(AskLevel::Destructive);
         let site = Site::guarded(server);
         let explained = async || {
             let mut verdicts = Vec::new();
@@ -311,7 +314,7 @@ async fn every_explanation_knows_of_grants() {
         for tool in ["fixed", "dynamic"] {
             call(&site, way, tool, delete("a"), &json!({})).await;
             grants.push(grant(&site.engine, &["path"]).await);
-            decide(&site.engine, Decision::Deny { reason: None }).await;
+            decide(&site.engine, Review::Deny { reason: None }).await;
         }
         assert_eq!(explained().await, ["allow", "allow", "allow"], "{way:?}");
         for grant in grants {

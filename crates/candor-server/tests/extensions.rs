@@ -18,15 +18,16 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use bench::{KEY, MARK, Work, id, memory, server};
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
-    Circumstances, Event, MemoryStore, Options, Outcome, OutcomeKind, Quotas, Resolution, Rules,
+    AuditContext, Event, LedgerLimits, MemoryStore, Options, OutcomeKind, Quotas, Resolution,
+    StoredResult,
 };
-use candor_server::testing::{Called, TestClient};
-use candor_server::tool::{Idempotency, JsonTool, Plan, Rate, ToolError, code};
-use candor_server::{Ask, Server};
+use candor_server::testing::{TestClient, TestResult};
+use candor_server::tool::{Idempotency, JsonTool, Plan, RateLimit, ToolError, code};
+use candor_server::{AskLevel, Server};
 use common::{CAPABILITIES_KEY, Session, Site, initialize, modern};
 use document::{definition, document, exactly, fits};
 use moody::Moody;
@@ -45,7 +46,7 @@ fn adds() -> ToolAnnotations {
 /// A server that asks about what may destroy, and remembers.
 fn asking(tool: JsonTool) -> Server {
     let ledger = Arc::new(MemoryStore::new(Options::default()));
-    server().ask(Ask::Destructive).hold(Duration::from_millis(20)).ledger(ledger).tool(tool)
+    server().ask(AskLevel::Destructive).hold(Duration::from_millis(20)).ledger(ledger).tool(tool)
 }
 
 /// A tool that must be previewed, and a preview that sees another world each time if it is told to.
@@ -62,13 +63,13 @@ fn both(server: impl Fn() -> Server) -> [TestClient; 2] {
     [server().test().keyed("k"), server().test_legacy().keyed("k")]
 }
 
-async fn act(client: &TestClient) -> Called {
+async fn act(client: &TestClient) -> TestResult {
     client.call("act", json!({})).await
 }
 
 /// What the call says of its failure, which is as described, under a code that the document knows.
 #[track_caller]
-fn refused(told: &Called, code: &str) -> Value {
+fn refused(told: &TestResult, code: &str) -> Value {
     assert_eq!(told.code(), Some(code), "{:#}", told.raw());
     let error = &told.raw()["_meta"][ERROR];
     fits(&exactly("ErrorMeta"), error);
@@ -78,7 +79,7 @@ fn refused(told: &Called, code: &str) -> Value {
 
 /// The mark of a result, which is as described.
 #[track_caller]
-fn mark(told: &Called) -> Value {
+fn mark(told: &TestResult) -> Value {
     let mark = &told.raw()["_meta"][MARK];
     fits(&exactly("IdempotencyCallMeta"), mark);
     mark.clone()
@@ -89,8 +90,8 @@ async fn capabilities_are_as_described() {
     let act = || Work::new().tool("act");
     for (server, ask, client) in [
         (asking(act()), "destructive", true),
-        (asking(act()).ask(Ask::Always).operators_only(), "always", false),
-        (asking(act()).ask(Ask::Never).ask_for("act", Ask::Writes), "never", true),
+        (asking(act()).ask(AskLevel::Always).operators_only(), "always", false),
+        (asking(act()).ask(AskLevel::Never).ask_for("act", AskLevel::Writes), "never", true),
     ] {
         let site = Site::guarded(server);
         let discover = modern("server/discover", &json!({})).by("alice");
@@ -151,11 +152,12 @@ async fn tools_say_how_their_calls_are_recognised() {
 
 #[tokio::test]
 async fn what_the_policy_makes_of_a_call_is_said_before() {
-    let deletes = || Table::new().row(Row::when("x", Test::Absent).then(Hints::DELETES));
+    let deletes =
+        || EffectTable::new().row(EffectRow::when("x", Condition::Absent).then(Hints::DELETES));
     let act = || Work::new().tool("act").effects(deletes());
     for (server, judgement) in [
         (asking(act()), "ask"),
-        (asking(act()).ask(Ask::Never), "allow"),
+        (asking(act()).ask(AskLevel::Never), "allow"),
         (asking(act()).deny("act"), "deny"),
     ] {
         let client = server.test();
@@ -171,7 +173,7 @@ async fn what_the_policy_makes_of_a_call_is_said_before() {
 async fn a_key_is_taken_where_the_document_says() {
     let site = Site::of(
         server()
-            .ledger(memory(Rules::default()))
+            .ledger(memory(LedgerLimits::default()))
             .tool(Work::new().tool("act").idempotency(Idempotency::Argument)),
     );
     for (number, params) in [
@@ -217,7 +219,7 @@ async fn marks_are_as_described() {
     for client in both(|| server().tool(nothing_done())) {
         assert_eq!(mark(&act(&client).await)["released"], true);
     }
-    let moody = Moody::new(Rules::default());
+    let moody = Moody::new(LedgerLimits::default());
     moody.refuse(&["complete"]);
     let client = server().ledger(moody).tool(Work::new().tool("act")).test().keyed("k");
     assert_eq!(mark(&act(&client).await)["recorded"], false);
@@ -230,14 +232,14 @@ fn panicking() -> JsonTool {
 #[tokio::test]
 async fn what_an_operator_says_is_as_described() {
     let result = br#"{"content":[{"type":"text","text":"done"}]}"#.to_vec();
-    let done = Resolution::Done(Outcome::new(OutcomeKind::Success, result));
+    let done = Resolution::Done(StoredResult::new(OutcomeKind::Success, result));
     for resolution in [done, Resolution::Abandon] {
         for client in both(|| server().tool(panicking())) {
             refused(&act(&client).await, code::OUTCOME_UNKNOWN);
             let event = Event::Resolve { by: "olga".to_owned(), resolution: resolution.clone() };
             let record = id("tester", "act", "k");
             let store = client.engine().store().unwrap();
-            store.apply(&record, event, Circumstances::default()).await.unwrap();
+            store.apply(&record, event, AuditContext::default()).await.unwrap();
             let told = act(&client).await;
             match resolution {
                 Resolution::Abandon => drop(refused(&told, code::ABANDONED)),
@@ -260,7 +262,7 @@ async fn refusals_for_a_key_are_as_described() {
         let other = json!({"idempotency_key": "other"});
         refused(&client.call("act", other).await, code::KEY_INVALID);
     }
-    let brief = Rules { retention: Duration::from_millis(1), ..Rules::default() };
+    let brief = LedgerLimits { retention: Duration::from_millis(1), ..LedgerLimits::default() };
     let client = server().ledger(memory(brief)).tool(required()).test().keyed("k");
     loop {
         let told = act(&client).await;
@@ -269,17 +271,17 @@ async fn refusals_for_a_key_are_as_described() {
             break;
         }
     }
-    let small = Rules { max_outcome: 10, ..Rules::default() };
+    let small = LedgerLimits { max_outcome: 10, ..LedgerLimits::default() };
     let client = server().ledger(memory(small)).tool(required()).test().keyed("k");
     act(&client).await;
     refused(&act(&client).await, code::RESULT_TOO_LARGE);
 
     let quotas = Quotas { records: 0, ..Quotas::default() };
-    let rules = Rules { quotas, ..Rules::default() };
+    let rules = LedgerLimits { quotas, ..LedgerLimits::default() };
     let client = server().ledger(memory(rules)).tool(required()).test().keyed("k");
     assert_eq!(refused(&act(&client).await, code::QUOTA_EXCEEDED)["retriable"], true);
 
-    let moody = Moody::new(Rules::default());
+    let moody = Moody::new(LedgerLimits::default());
     moody.refuse(&["start"]);
     let client = server().ledger(moody).tool(required()).test().keyed("k");
     refused(&act(&client).await, code::LEDGER_UNAVAILABLE);
@@ -320,7 +322,7 @@ async fn what_a_preview_gives_and_refuses_is_as_described() {
             refused(&other, code::PLAN_INVALID);
         }
     }
-    let rated = Work::new().tool("act").annotations(adds()).rate(Rate::per_day(1));
+    let rated = Work::new().tool("act").annotations(adds()).rate(RateLimit::per_day(1));
     let client = server().tool(rated).test();
     act(&client).await;
     assert!(refused(&act(&client).await, code::RATE_LIMITED)["retryAfterMs"].is_u64());

@@ -39,7 +39,7 @@ use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
@@ -119,9 +119,10 @@ fn files_schema() -> Value {
     })
 }
 
-fn files_table() -> Table {
-    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-    Table::new()
+fn files_table() -> EffectTable {
+    let row =
+        |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+    EffectTable::new()
         .row(row("read", Hints::READS))
         .row(row("append", Hints::ADDS))
         .row(row("replace", Hints::CHANGES.repeatable()))

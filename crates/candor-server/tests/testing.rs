@@ -13,7 +13,7 @@ use candor_server::testing::TestClient;
 use candor_server::tool::{
     IntoOutput, JsonTool, Output, Provider, ToolError, ToolSet, provider_fn,
 };
-use candor_server::{Arguments, Ctx, Elicit, Elicited, Sample, Server};
+use candor_server::{Arguments, Ctx, Elicit, ElicitAnswer, Sample, Server};
 use futures_util::FutureExt;
 use serde_json::{Value, json};
 use tokio::sync::mpsc;
@@ -267,7 +267,7 @@ async fn a_person_answers_in_both_eras() {
         let called = client.call("introduce", json!({})).await;
         assert_eq!(called.text(), "Ada First name? Last name, Ada?");
 
-        let client = client.on_elicit(|_| Elicited::Declined);
+        let client = client.on_elicit(|_| ElicitAnswer::Declined);
         let called = client.call("introduce", json!({})).await;
         assert_eq!(called.text(), "nobody (decline) nobody (decline)");
     }

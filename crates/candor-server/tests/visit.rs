@@ -7,20 +7,21 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_server::auth::{Authenticator as _, BearerTokens};
-use candor_server::hints::{Hints, Row, Source, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, HintSource, Hints};
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::{Object, raw};
 use candor_server::store::{
-    self, Circumstances, Decision, Event, Filter, Granting, Options, Page, Via,
+    self, ApprovalChannel, AuditContext, Event, Filter, NewGrant, Options, Page, Review,
 };
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::{
-    Ask, Ctx, Engine, Foresight, Judgement, Pattern, Said, Server, Standing, Visit,
+    ArgumentPattern, AskLevel, CallEvent, Ctx, Engine, Foresight, RecordStatus, Server, Verdict,
+    Visit,
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-fn files(ask: Ask) -> (Engine, Arc<AtomicUsize>) {
+fn files(ask: AskLevel) -> (Engine, Arc<AtomicUsize>) {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let schema = json!({
@@ -28,8 +29,10 @@ fn files(ask: Ask) -> (Engine, Arc<AtomicUsize>) {
         "properties": {"path": {"type": "string"}, "action": {"enum": ["read", "delete"]}},
         "required": ["path", "action"],
     });
-    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-    let by_action = Table::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
+    let row =
+        |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+    let by_action =
+        EffectTable::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
     let tool = JsonTool::new("manage", &schema, move |args, ctx: Ctx| {
         let run = counted.fetch_add(1, Ordering::SeqCst) + 1;
         async move {
@@ -57,12 +60,12 @@ fn params(arguments: &Value) -> Object {
 
 #[tokio::test]
 async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
-    let (engine, _) = files(Ask::Never);
+    let (engine, _) = files(AskLevel::Never);
     let visit = visit(&engine).meta("progressToken", "t");
     let mut said = visit.send("tools/call", params(&json!({"path": "a", "action": "read"})));
-    let Some(Said::Notice { method, .. }) = said.next().await else { panic!("no progress") };
+    let Some(CallEvent::Notice { method, .. }) = said.next().await else { panic!("no progress") };
     assert_eq!(method, "notifications/progress");
-    let Some(Said::Answer(Ok(result))) = said.next().await else { panic!("no answer") };
+    let Some(CallEvent::Answer(Ok(result))) = said.next().await else { panic!("no answer") };
     let result: Value = serde_json::from_str(result.get()).unwrap();
     assert_eq!(result["content"][0]["text"], r#""read" "a" 1"#);
     assert!(said.next().await.is_none());
@@ -70,15 +73,15 @@ async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
 
 #[tokio::test]
 async fn foresight_is_about_these_arguments_and_does_nothing() {
-    let (engine, runs) = files(Ask::Destructive);
+    let (engine, runs) = files(AskLevel::Destructive);
     let alice = visit(&engine);
     let reads = foresee(&alice, json!({"path": "a", "action": "read"})).await;
     assert_eq!((reads.effective.hints, reads.exact), (Hints::READS, true));
-    assert_eq!(reads.judgement, Judgement::Allow);
+    assert_eq!(reads.judgement, Verdict::Allow);
     let deletes = foresee(&alice, json!({"path": "a", "action": "delete"})).await;
     assert!(deletes.effective.hints.is_destructive() && deletes.invalid.is_empty());
-    assert_eq!(deletes.effective.sources[1], Source::Resolved);
-    assert_eq!((deletes.judgement, deletes.standing), (Judgement::Ask, None));
+    assert_eq!(deletes.effective.sources[1], HintSource::Resolved);
+    assert_eq!((deletes.judgement, deletes.standing), (Verdict::Ask, None));
     let half = foresee(&alice, json!({"action": "read"})).await;
     assert_eq!(half.invalid[0].pointer, "/path");
     assert!(!half.exact && half.effective.hints.is_read_only(), "what is known is enough for that");
@@ -90,15 +93,15 @@ async fn foresight_is_about_these_arguments_and_does_nothing() {
 
 #[tokio::test]
 async fn what_is_on_record_is_said_before_the_call() {
-    let (engine, _) = files(Ask::Destructive);
+    let (engine, _) = files(AskLevel::Destructive);
     let alice = visit(&engine).key(Some("k".to_owned()));
     let (read, other) =
         (json!({"path": "a", "action": "read"}), json!({"path": "b", "action": "read"}));
     assert_eq!(foresee(&alice, read.clone()).await.standing, None);
     alice.clone().ask("tools/call", params(&read)).await.unwrap();
     let known = foresee(&alice, read.clone()).await.standing;
-    assert!(matches!(known, Some(Standing::Replay { .. })), "{known:?}");
-    assert_eq!(foresee(&alice, other).await.standing, Some(Standing::Reused));
+    assert!(matches!(known, Some(RecordStatus::Replay { .. })), "{known:?}");
+    assert_eq!(foresee(&alice, other).await.standing, Some(RecordStatus::Reused));
     let bob = engine.visit(Principal::new("bob")).key(Some("k".to_owned()));
     assert_eq!(foresee(&bob, read).await.standing, None, "of others nothing is said");
 
@@ -106,30 +109,30 @@ async fn what_is_on_record_is_said_before_the_call() {
     let alice = visit(&engine);
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
     let waits = foresee(&alice, delete.clone()).await.standing;
-    assert!(matches!(waits, Some(Standing::Waiting { .. })), "{waits:?}");
+    assert!(matches!(waits, Some(RecordStatus::Waiting { .. })), "{waits:?}");
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let question = waiting[0].stored.question().unwrap();
-    let (by, via) = ("olga".to_owned(), Via::Operator);
-    let event = Event::Decide { question, by, via, decision: Decision::Approve };
-    store.apply(&waiting[0].id, event, Circumstances::default()).await.unwrap();
+    let (by, via) = ("olga".to_owned(), ApprovalChannel::Operator);
+    let event = Event::Decide { question, by, via, decision: Review::Approve };
+    store.apply(&waiting[0].id, event, AuditContext::default()).await.unwrap();
     let approved = foresee(&alice, delete.clone()).await.standing;
-    assert_eq!(approved, Some(Standing::Approved { by: "olga".to_owned() }));
+    assert_eq!(approved, Some(RecordStatus::Approved { by: "olga".to_owned() }));
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
     assert_eq!(foresee(&alice, delete).await.standing, None, "the next one is another call");
 }
 
 #[tokio::test]
 async fn what_is_permitted_for_a_while_is_foreseen_as_that() {
-    let (engine, runs) = files(Ask::Destructive);
+    let (engine, runs) = files(AskLevel::Destructive);
     let (alice, store) = (visit(&engine), engine.store().unwrap());
     let delete = json!({"path": "a", "action": "delete"});
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
-    let granting = Granting {
+    let granting = NewGrant {
         scope: waiting[0].id.scope.clone(),
         binding: waiting[0].stored.question().unwrap().binding,
-        pattern: Pattern::like(&delete, &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&delete, &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(60),
     };
@@ -137,22 +140,22 @@ async fn what_is_permitted_for_a_while_is_foreseen_as_that() {
     let other = json!({"path": "b", "action": "delete"});
     for arguments in [&delete, &other] {
         let foreseen = foresee(&alice, arguments.clone()).await;
-        assert_eq!((foreseen.judgement, foreseen.standing), (Judgement::Allow, None));
+        assert_eq!((foreseen.judgement, foreseen.standing), (Verdict::Allow, None));
         alice.clone().ask("tools/call", params(arguments)).await.unwrap();
     }
     assert_eq!(runs.load(Ordering::SeqCst), 2, "and so they do");
     store.revoke(grant.id, "olga".to_owned()).await.unwrap();
-    assert_eq!(foresee(&alice, other).await.judgement, Judgement::Ask);
+    assert_eq!(foresee(&alice, other).await.judgement, Verdict::Ask);
 }
 
 #[tokio::test]
 async fn the_catalogue_knows_of_a_tool_what_is_published_and_what_is_declared() {
-    let (engine, _) = files(Ask::Destructive);
+    let (engine, _) = files(AskLevel::Destructive);
     let catalogue = engine.catalogue(&Principal::new("alice")).await.unwrap();
     assert_eq!(catalogue.list().len(), 1);
     let listed = catalogue.find("manage").unwrap();
     assert!(listed.dynamic && listed.worst.hints.is_destructive());
-    assert_eq!(listed.judgement, Judgement::Ask);
+    assert_eq!(listed.judgement, Verdict::Ask);
     assert_eq!(listed.effects.len(), 2, "{:?}", listed.effects);
     assert!(catalogue.find("nothing").is_none());
     let about = engine.about();

@@ -9,8 +9,8 @@ use serde::de::DeserializeOwned;
 pub use candor_server::Need;
 pub use candor_server::prompt::PromptSpec;
 pub use candor_server::tool::{
-    Asked, Carried, Input, KeyedMap, MapKey, Natural, Spec, WideInteger, published, published_as,
-    read_as, returned,
+    ArgumentFns, Carried, Input, KeyedMap, MapKey, Natural, ToolSpec, WideInteger, published,
+    published_as, read_as, returned,
 };
 pub use {schemars, serde};
 

@@ -73,11 +73,12 @@ pub use candor_files as files;
 pub use candor_macros::{args, prompt, prompts, tool, toolbox, tools};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
-    About, Arguments, Ask, AskError, Audit, BuildError, CacheHint, CacheScope, Catalogue, Changes,
-    Client, Ctx, Elicit, Elicited, Engine, Foresight, FormAnswer, FromCtx, IntoProposals,
-    Judgement, KeepArguments, Limits, Listed, Need, Pattern, PatternError, Said, Sample, Secret,
-    SecretError, Server, SessionView, Standing, State, Visit, auth, desk, hints, host_name, prompt,
-    protocol, resource, store, testing, tool, transport,
+    About, ArgumentPattern, Arguments, AskError, AskLevel, Audit, BuildError, CacheHint,
+    CacheScope, CallEvent, Catalogue, Changes, ClientInfo, Ctx, Elicit, ElicitAnswer, Engine,
+    Foresight, FormAnswer, FromCtx, IntoProposals, KeepArguments, Limits, Need, PatternError,
+    RecordStatus, Sample, Secret, SecretError, Server, SessionView, State, ToolView, Verdict,
+    Visit, auth, desk, hints, host_name, prompt, protocol, resource, store, testing, tool,
+    transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;
@@ -87,7 +88,7 @@ pub mod prelude {
     #[cfg(feature = "run")]
     pub use crate::run::Run;
     pub use crate::{
-        Arguments, Ctx, Elicit, Elicited, FormAnswer, Sample, Server, State,
+        Arguments, Ctx, Elicit, ElicitAnswer, FormAnswer, Sample, Server, State,
         hints::Hints,
         json,
         prompt::Prompt,

@@ -63,7 +63,7 @@ use std::sync::Arc;
 
 use candor::Server;
 use candor::protocol::types::Tool as Listed;
-use candor::testing::{Called, TestClient};
+use candor::testing::{TestClient, TestResult};
 use candor::tool::Tool;
 use serde_json::Value;
 use ways::Ways;
@@ -82,7 +82,7 @@ fn both(tools: impl Fn() -> Tools) -> [TestClient; 2] {
 /// Whom a test asks: a client in its own process, or that and one at a socket.
 trait Asks {
     async fn listed(&self, tool: &str) -> Listed;
-    async fn called(&self, tool: &str, arguments: &Value) -> Called;
+    async fn called(&self, tool: &str, arguments: &Value) -> TestResult;
 }
 
 impl Asks for TestClient {
@@ -90,7 +90,7 @@ impl Asks for TestClient {
         self.tool(tool).await
     }
 
-    async fn called(&self, tool: &str, arguments: &Value) -> Called {
+    async fn called(&self, tool: &str, arguments: &Value) -> TestResult {
         self.call(tool, arguments).await
     }
 }
@@ -100,7 +100,7 @@ impl Asks for Ways {
         self.tool(tool).await
     }
 
-    async fn called(&self, tool: &str, arguments: &Value) -> Called {
+    async fn called(&self, tool: &str, arguments: &Value) -> TestResult {
         self.call(tool, arguments.clone()).await
     }
 }
@@ -117,7 +117,7 @@ async fn output(client: &impl Asks, tool: &str) -> Option<Value> {
 }
 
 /// Calls a tool that must succeed, with structured content that fits what is published.
-async fn call(client: &impl Asks, tool: &str, arguments: Value) -> Called {
+async fn call(client: &impl Asks, tool: &str, arguments: Value) -> TestResult {
     let called = client.called(tool, &arguments).await;
     assert!(!called.is_error(), "{tool} {arguments}: {}", called.text());
     if let Some(schema) = output(client, tool).await {
@@ -129,6 +129,6 @@ async fn call(client: &impl Asks, tool: &str, arguments: Value) -> Called {
 }
 
 /// The texts of the content, block by block.
-fn texts(called: &Called) -> Vec<&str> {
+fn texts(called: &TestResult) -> Vec<&str> {
     called.content().iter().map(|block| block.as_text().expect("a text")).collect()
 }

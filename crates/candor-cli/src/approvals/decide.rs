@@ -4,14 +4,14 @@ use std::io::{self, Write as _};
 
 use candor::desk::shown::shown;
 use candor::desk::waiting::wanted;
-use candor::desk::{Operation, Waiting, decide, when};
-use candor_ledger::{Decision, Grant, State, Store};
+use candor::desk::{ApprovalRequest, OperationView, decide, when};
+use candor_ledger::{Grant, RecordState, Review, Store};
 use serde_json::{Value, json};
 
 use super::{grants, permission, show};
 use crate::exit::Failure;
 use crate::operator;
-use crate::out::{Out, Problem, told};
+use crate::out::{CommandEnd, Out, told};
 use crate::terminal::{Terminal, Word};
 
 #[derive(Debug, clap::Args)]
@@ -20,10 +20,10 @@ pub(crate) struct Approve {
     id: String,
 
     #[command(flatten)]
-    permission: permission::Args,
+    permission: permission::GrantArgs,
 
     #[command(flatten)]
-    operator: operator::Args,
+    operator: operator::OperatorArgs,
 }
 
 #[derive(Debug, clap::Args)]
@@ -36,14 +36,14 @@ pub(crate) struct Deny {
     reason: Option<String>,
 
     #[command(flatten)]
-    operator: operator::Args,
+    operator: operator::OperatorArgs,
 }
 
 pub(crate) async fn approve(
     store: &dyn Store,
     args: &Approve,
     out: &mut Out,
-) -> Result<(), Problem> {
+) -> Result<(), CommandEnd> {
     let (mut terminal, by) = (terminal()?, args.operator.name()?);
     let waiting = wanted(store, &args.id).await?;
     let Some(asked) = waiting.asked() else {
@@ -66,12 +66,12 @@ pub(crate) async fn approve(
     match terminal.decide(&question).await? {
         Word::Yes | Word::Approve => {}
         Word::Deny => {
-            decide(store, &waiting, &by, Decision::Deny { reason: None }, THROUGH).await?;
+            decide(store, &waiting, &by, Review::Deny { reason: None }, THROUGH).await?;
             return say(store, &waiting, None, out).await;
         }
         Word::No => return Err(undecided(&waiting, "deny", out).into()),
     }
-    decide(store, &waiting, &by, Decision::Approve, THROUGH).await?;
+    decide(store, &waiting, &by, Review::Approve, THROUGH).await?;
     let grant = match permission {
         None => None,
         Some(permission) => Some(permission.give(store, &waiting, &by).await?),
@@ -79,7 +79,7 @@ pub(crate) async fn approve(
     say(store, &waiting, grant.as_ref(), out).await
 }
 
-pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), CommandEnd> {
     let by = args.operator.name()?;
     let waiting = wanted(store, &args.id).await?;
     show_on_terminal(&waiting, out)?;
@@ -96,14 +96,14 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
         }
     }
     let reason = args.reason.clone().filter(|reason| !reason.trim().is_empty());
-    decide(store, &waiting, &by, Decision::Deny { reason }, THROUGH).await?;
+    decide(store, &waiting, &by, Review::Deny { reason }, THROUGH).await?;
     say(store, &waiting, None, out).await
 }
 
 const UNDECIDED: &str = "Not recorded; the request is still open";
 
 /// Names the command that decides otherwise.
-fn undecided(waiting: &Waiting, otherwise: &str, out: &Out) -> Failure {
+fn undecided(waiting: &ApprovalRequest, otherwise: &str, out: &Out) -> Failure {
     let (id, same) = (waiting.short(), &out.same);
     Failure::refused(format!(
         "{UNDECIDED}. To {otherwise} it: candor approvals {otherwise} {id}{same}"
@@ -120,12 +120,12 @@ fn terminal() -> Result<Terminal, Failure> {
     })
 }
 
-fn tool(waiting: &Waiting) -> String {
+fn tool(waiting: &ApprovalRequest) -> String {
     let asked = waiting.asked();
     format!("{} ({})", shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned))
 }
 
-pub(crate) fn show_on_terminal(waiting: &Waiting, out: &Out) -> io::Result<()> {
+pub(crate) fn show_on_terminal(waiting: &ApprovalRequest, out: &Out) -> io::Result<()> {
     let stderr = io::stderr();
     for line in show::lines(waiting, when::now(), |text| out.strong(text)) {
         writeln!(&stderr, "{line}")?;
@@ -139,15 +139,15 @@ pub(crate) const THROUGH: &str = "candor approvals";
 /// What was written.
 pub(crate) async fn say(
     store: &dyn Store,
-    waiting: &Waiting,
+    waiting: &ApprovalRequest,
     grant: Option<&Grant>,
     out: &mut Out,
-) -> Result<(), Problem> {
+) -> Result<(), CommandEnd> {
     let id = waiting.short();
     let Some(entry) = store.find(&waiting.id).await? else {
         return Err(told(format!("{id} was decided, and its record is purged")));
     };
-    let operation = Operation::of(store, entry).await?;
+    let operation = OperationView::of(store, entry).await?;
     if out.json {
         let mut members = operation.json(when::now());
         members.insert(
@@ -158,12 +158,12 @@ pub(crate) async fn say(
         return Ok(());
     }
     out.line(&match operation.state() {
-        Some(State::Approved { by, until, .. }) => format!(
+        Some(RecordState::Approved { by, until, .. }) => format!(
             "{id}  Approved by {}: the call may start once, until {}. A caller that no longer waits must repeat it.",
             shown(by),
             when::written(*until)
         ),
-        Some(State::Denied { by, until, .. }) => format!(
+        Some(RecordState::Denied { by, until, .. }) => format!(
             "{id}  Denied by {}: the call is refused until {}.",
             shown(by),
             when::written(*until)

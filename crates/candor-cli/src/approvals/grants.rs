@@ -2,7 +2,7 @@
 
 use candor_ledger::{Grant, Moment, Scope, Store};
 
-use crate::out::{Out, Problem, told};
+use crate::out::{CommandEnd, Out, told};
 use candor::desk::permission::{in_words, kept, members};
 use candor::desk::shown::shown;
 use candor::desk::when;
@@ -29,7 +29,7 @@ const SHORT: usize = 8;
 const LEAST: usize = 4;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ApprovalsGrantsArgs {
     /// List grants that have ended, too
     #[arg(long)]
     all: bool,
@@ -41,14 +41,18 @@ pub(crate) struct Revoke {
     id: String,
 
     #[command(flatten)]
-    operator: operator::Args,
+    operator: operator::OperatorArgs,
 }
 
 pub(crate) fn short(grant: &Grant) -> String {
     grant.id.to_string()[..SHORT].to_owned()
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &ApprovalsGrantsArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let now = when::now();
     let grants = kept(store).await?;
     let listed: Vec<_> = grants.iter().filter(|grant| args.all || grant.is_in_force(now)).collect();
@@ -103,7 +107,11 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
 }
 
 /// Needs no confirmation: a grant that is revoked by mistake only leads to one more approval request.
-pub(crate) async fn revoke(store: &dyn Store, args: &Revoke, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn revoke(
+    store: &dyn Store,
+    args: &Revoke,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let wanted = args.id.to_lowercase();
     let mut found = kept(store).await?;
     found.retain(|grant| wanted.len() >= LEAST && grant.id.to_string().starts_with(&wanted));

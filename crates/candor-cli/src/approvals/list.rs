@@ -2,10 +2,10 @@
 
 use candor_ledger::{Moment, Store};
 
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 use crate::width::cut;
 use candor::desk::shown::shown;
-use candor::desk::waiting::{All, Waiting};
+use candor::desk::waiting::{All, ApprovalRequest};
 use candor::desk::{json, when};
 
 /// What programs may rely on, here and of one; written in `desk/waiting.rs`.
@@ -26,7 +26,7 @@ The members of each line with --json:
 
 const HEAD: [&str; 7] = ["ID", "AGE", "CALLER", "SERVER", "TOOL", "EFFECT", "ARGUMENTS"];
 
-pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), CommandEnd> {
     let (now, mut lines, mut all) = (when::now(), Vec::new(), All::of(store));
     while let Some(waiting) = all.next().await? {
         if out.json {
@@ -56,7 +56,7 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), Problem>
 }
 
 /// Marked, if it may delete.
-pub(crate) fn line(waiting: &Waiting, now: Moment) -> (bool, [String; 7]) {
+pub(crate) fn line(waiting: &ApprovalRequest, now: Moment) -> (bool, [String; 7]) {
     let scope = &waiting.id.scope;
     let asked = waiting.asked();
     let (effect, arguments) = match &asked {

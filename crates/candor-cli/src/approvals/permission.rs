@@ -2,12 +2,12 @@
 
 use std::time::Duration;
 
-use candor::desk::{Asked, Permission, when};
+use candor::desk::{GrantDraft, RequestDetails, when};
 
 use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct GrantArgs {
     /// Grant similar calls for this time: 30s, 15m, 2h, 3d. Their arguments are the same, except for --any and --under
     #[arg(long = "for", value_name = "TIME", value_parser = when::read_length)]
     lasts: Option<Duration>,
@@ -26,14 +26,14 @@ fn named_folder(text: &str) -> Result<(String, String), &'static str> {
     Ok((name.to_owned(), folder.to_owned()))
 }
 
-impl Args {
+impl GrantArgs {
     /// What is to be permitted besides this call, if anything.
-    pub(crate) fn of(&self, asked: &Asked) -> Result<Option<Permission>, Failure> {
+    pub(crate) fn of(&self, asked: &RequestDetails) -> Result<Option<GrantDraft>, Failure> {
         let Some(lasts) = self.lasts else { return Ok(None) };
         let any: Vec<_> = self.any.iter().map(String::as_str).collect();
         let under: Vec<_> =
             self.under.iter().map(|(name, at)| (name.as_str(), at.as_str())).collect();
-        let permission = Permission::like(asked, &any, &under, lasts);
+        let permission = GrantDraft::like(asked, &any, &under, lasts);
         permission.map(Some).map_err(|problem| Failure::usage(format!("Not recorded: {problem}")))
     }
 }

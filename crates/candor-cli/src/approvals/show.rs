@@ -2,20 +2,24 @@
 
 use candor_ledger::{Moment, Store};
 
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 use candor::desk::shown::shown;
-use candor::desk::waiting::{Asked, Waiting, wanted};
+use candor::desk::waiting::{ApprovalRequest, RequestDetails, wanted};
 use candor::desk::{json, when};
 use candor::hints::Effect;
 use candor::protocol::Undo;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ApprovalsShowArgs {
     /// The first digits of its id, at least 4, or its key
     id: String,
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &ApprovalsShowArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let waiting = wanted(store, &args.id).await?;
     if out.json {
         out.line(&waiting.json())?;
@@ -35,7 +39,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
 /// What is to be decided, with what deletes marked by `strong`. Who calls and what is called stands there as the ledger knows it; what others
 /// say of themselves is marked as theirs.
 pub(crate) fn lines(
-    waiting: &Waiting,
+    waiting: &ApprovalRequest,
     now: Moment,
     strong: impl Fn(&str) -> String,
 ) -> Vec<String> {
@@ -86,10 +90,10 @@ pub(crate) fn lines(
 }
 
 /// In words.
-pub(crate) fn effect(asked: Option<&Asked>, strong: impl Fn(&str) -> String) -> String {
+pub(crate) fn effect(asked: Option<&RequestDetails>, strong: impl Fn(&str) -> String) -> String {
     match asked {
-        Some(Asked { effect, destroys: false, .. }) => shown(effect).to_string(),
-        Some(Asked { effect, .. }) => strong(&shown(effect).to_string()),
+        Some(RequestDetails { effect, destroys: false, .. }) => shown(effect).to_string(),
+        Some(RequestDetails { effect, .. }) => strong(&shown(effect).to_string()),
         None => strong("effect unknown"),
     }
 }

@@ -3,14 +3,14 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
-use candor_ledger::{Decision, Question, RecordDigest, Seen, StateKind, Store};
+use candor_ledger::{RecordDigest, RecordVersion, RequestVersion, Review, StateKind, Store};
 
 use super::decide::{THROUGH, say, show_on_terminal};
 use super::{list, show};
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 use crate::terminal::{Terminal, read_approval};
 use candor::desk::shown::shown;
-use candor::desk::waiting::{All, Waiting};
+use candor::desk::waiting::{All, ApprovalRequest};
 use candor::desk::{self, decide, when};
 
 use crate::operator;
@@ -19,14 +19,14 @@ use crate::operator;
 const EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct ApprovalsWatchArgs {
     #[command(flatten)]
-    operator: operator::Args,
+    operator: operator::OperatorArgs,
 }
 
 /// What becomes of a question that was shown.
-enum Next {
-    Decided(Decision),
+enum WatchAction {
+    Decided(Review),
     Skipped,
     /// Decided elsewhere, or no longer asked.
     Gone,
@@ -34,7 +34,11 @@ enum Next {
     End,
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &ApprovalsWatchArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     // That is how it ends, also where whoever started it lets it ignore the signal, as shells do in the background.
     tokio::select! {
         done = watch(store, args, out) => done,
@@ -46,10 +50,14 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
     }
 }
 
-async fn watch(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+async fn watch(
+    store: &dyn Store,
+    args: &ApprovalsWatchArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let by = args.operator.name()?;
     let mut terminal = if out.json { None } else { Terminal::open() };
-    let mut known: HashSet<(RecordDigest, Question)> = HashSet::new();
+    let mut known: HashSet<(RecordDigest, RequestVersion)> = HashSet::new();
     eprintln!("Watching the ledger ({}); Ctrl-C ends.", shown(&store.describe()));
     loop {
         // What no longer waits is forgotten, and shown if it comes again.
@@ -76,7 +84,7 @@ async fn watch(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Prob
     }
 }
 
-fn tell(waiting: &Waiting, out: &mut Out) -> Result<(), Problem> {
+fn tell(waiting: &ApprovalRequest, out: &mut Out) -> Result<(), CommandEnd> {
     if out.json {
         out.line(&waiting.json())?;
     } else {
@@ -91,33 +99,37 @@ fn tell(waiting: &Waiting, out: &mut Out) -> Result<(), Problem> {
 /// Shows all of it and does what the person says. Whether to go on.
 async fn offer(
     store: &dyn Store,
-    waiting: &Waiting,
+    waiting: &ApprovalRequest,
     terminal: &mut Terminal,
     by: &str,
     out: &mut Out,
-) -> Result<bool, Problem> {
+) -> Result<bool, CommandEnd> {
     eprintln!();
     show_on_terminal(waiting, out)?;
-    let seen = Seen { fence: waiting.question.fence, state: StateKind::Waiting };
+    let seen = RecordVersion { fence: waiting.question.fence, state: StateKind::Waiting };
     let next = tokio::select! {
         next = answer(waiting, terminal) => next?,
-        gone = store.watch(&waiting.id, seen) => gone.map(|()| Next::Gone)?,
+        gone = store.watch(&waiting.id, seen) => gone.map(|()| WatchAction::Gone)?,
     };
     match next {
-        Next::Decided(decision) => match decide(store, waiting, by, decision, THROUGH).await {
+        WatchAction::Decided(decision) => match decide(store, waiting, by, decision, THROUGH).await
+        {
             Ok(()) => say(store, waiting, None, out).await?,
-            Err(desk::Problem::Store(error)) => return Err(error.into()),
+            Err(desk::OperatorError::Store(error)) => return Err(error.into()),
             // Somebody was quicker. There are other questions.
             Err(problem) => eprintln!("{problem}"),
         },
-        Next::Skipped => eprintln!("{}  skipped; it still needs approval.", waiting.short()),
-        Next::Gone => eprintln!("\n{}  no longer needs approval.", waiting.short()),
-        Next::End => return Ok(false),
+        WatchAction::Skipped => eprintln!("{}  skipped; it still needs approval.", waiting.short()),
+        WatchAction::Gone => eprintln!("\n{}  no longer needs approval.", waiting.short()),
+        WatchAction::End => return Ok(false),
     }
     Ok(true)
 }
 
-async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<Next> {
+async fn answer(
+    waiting: &ApprovalRequest,
+    terminal: &mut Terminal,
+) -> std::io::Result<WatchAction> {
     let asked = waiting.asked();
     let (tool, effect) =
         (shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned));
@@ -125,20 +137,20 @@ async fn answer(waiting: &Waiting, terminal: &mut Terminal) -> std::io::Result<N
     let choice = if asked.is_some() { "[a]pprove, [d]eny, [s]kip:" } else { "[d]eny, [s]kip:" };
     let question = format!("\n{} {tool} ({effect})  {choice}", waiting.short());
     loop {
-        let Some(said) = terminal.ask(&question).await? else { return Ok(Next::End) };
+        let Some(said) = terminal.ask(&question).await? else { return Ok(WatchAction::End) };
         let decision = match said.trim().to_lowercase().as_str() {
-            "s" | "skip" => return Ok(Next::Skipped),
+            "s" | "skip" => return Ok(WatchAction::Skipped),
             "a" => Some(true),
             "d" => Some(false),
             other => read_approval(other),
         };
         match decision {
-            Some(true) if asked.is_some() => return Ok(Next::Decided(Decision::Approve)),
+            Some(true) if asked.is_some() => return Ok(WatchAction::Decided(Review::Approve)),
             Some(false) => {
                 let why = terminal.ask("Reason for the caller? (optional)").await?;
-                let Some(why) = why else { return Ok(Next::End) };
+                let Some(why) = why else { return Ok(WatchAction::End) };
                 let reason = Some(why.trim().to_owned()).filter(|why| !why.is_empty());
-                return Ok(Next::Decided(Decision::Deny { reason }));
+                return Ok(WatchAction::Decided(Review::Deny { reason }));
             }
             _ => {}
         }

@@ -10,7 +10,7 @@ use crate::width::cut;
 
 /// One thing that is wrong.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Problem {
+pub(crate) struct ArgumentProblem {
     /// The parameter, as it is written on a command line; empty for all of them.
     pub(crate) place: String,
     pub(crate) what: String,
@@ -18,7 +18,7 @@ pub(crate) struct Problem {
     pub(crate) right: String,
 }
 
-impl Problem {
+impl ArgumentProblem {
     pub(super) fn new(place: &str, what: impl Into<String>, right: impl Into<String>) -> Self {
         Self { place: place.to_owned(), what: what.into(), right: right.into() }
     }
@@ -27,7 +27,7 @@ impl Problem {
 /// Arguments that do not fit the tool. Nothing was sent.
 #[derive(Debug)]
 pub(crate) struct Invalid {
-    pub(crate) problems: Vec<Problem>,
+    pub(crate) problems: Vec<ArgumentProblem>,
     tool: String,
     signature: String,
 }
@@ -37,7 +37,7 @@ const LETTERS: usize = 300;
 const WIDTH: usize = 160;
 
 impl Invalid {
-    pub(super) fn new(problems: Vec<Problem>, tool: &Tool<'_>) -> Self {
+    pub(super) fn new(problems: Vec<ArgumentProblem>, tool: &Tool<'_>) -> Self {
         Self { problems, tool: cut(tool.name, 64), signature: tool.signature(WIDTH) }
     }
 
@@ -45,7 +45,7 @@ impl Invalid {
     pub(crate) fn found(by_schema: &candor_schema::Invalid, tool: &Tool<'_>) -> Self {
         let problem = |violation: &Violation| {
             let place = violation.pointer.trim_start_matches('/').replace('/', ".");
-            Problem::new(&place, marked(violation), "")
+            ArgumentProblem::new(&place, marked(violation), "")
         };
         Self::new(by_schema.violations.iter().map(problem).collect(), tool)
     }
@@ -69,7 +69,7 @@ fn marked(violation: &Violation) -> String {
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Nothing was run. The arguments of {} are invalid:", self.tool)?;
-        for Problem { place, what, right } in &self.problems {
+        for ArgumentProblem { place, what, right } in &self.problems {
             write!(f, "\n  ")?;
             if !place.is_empty() {
                 write!(f, "{}: ", named(place))?;

@@ -17,8 +17,8 @@ use serde_json::{Map, Value};
 
 use crate::shape::{Kinds, Shape};
 use crate::signature::{Tool, named};
+use invalid::ArgumentProblem;
 pub(crate) use invalid::Invalid;
-use invalid::Problem;
 use source::Sources;
 
 /// Reads `words` (`k=v`…), or `whole` (JSON, `@file` or `-`) instead of them.
@@ -30,7 +30,7 @@ pub(crate) fn read(
 ) -> Result<Map<String, Value>, Invalid> {
     let mut sources = Sources::new(stdin);
     let read = match whole {
-        Some(_) if !words.is_empty() => Err(vec![Problem::new(
+        Some(_) if !words.is_empty() => Err(vec![ArgumentProblem::new(
             "",
             "--arguments already holds all arguments",
             format!("leave out either --arguments or {}", words.join(" ")),
@@ -42,26 +42,26 @@ pub(crate) fn read(
 }
 
 /// The whole of the arguments, as they are: only the server checks them.
-fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, Problem> {
+fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, ArgumentProblem> {
     let place = "--arguments";
     let text = match whole.strip_prefix('@') {
         Some(path) => sources
             .read(path)
-            .map_err(|what| Problem::new(place, what, "name a file with a JSON object"))?,
-        None if whole == "-" => {
-            sources.read("-").map_err(|what| Problem::new(place, what, "send a JSON object"))?
-        }
+            .map_err(|what| ArgumentProblem::new(place, what, "name a file with a JSON object"))?,
+        None if whole == "-" => sources
+            .read("-")
+            .map_err(|what| ArgumentProblem::new(place, what, "send a JSON object"))?,
         None => whole.to_owned(),
     };
     let right = r#"write an object: --arguments '{"name": "value"}'"#;
-    match exact::json(&text).map_err(|what| Problem::new(place, what, right))? {
+    match exact::json(&text).map_err(|what| ArgumentProblem::new(place, what, right))? {
         Value::Object(members) => Ok(members),
-        _ => Err(Problem::new(place, "this is JSON, but not an object", right)),
+        _ => Err(ArgumentProblem::new(place, "this is JSON, but not an object", right)),
     }
 }
 
 /// What one word says.
-struct Given<'w> {
+struct ArgumentWord<'w> {
     text: &'w str,
     /// `:=`
     json: bool,
@@ -71,14 +71,14 @@ struct Given<'w> {
 struct Argument<'a, 'w> {
     path: Vec<String>,
     shape: Shape<'a>,
-    given: Vec<Given<'w>>,
+    given: Vec<ArgumentWord<'w>>,
 }
 
 fn pairs(
     words: &[String],
     shape: &Shape<'_>,
     sources: &mut Sources<'_>,
-) -> Result<Map<String, Value>, Vec<Problem>> {
+) -> Result<Map<String, Value>, Vec<ArgumentProblem>> {
     let mut problems = Vec::new();
     let mut arguments: Vec<Argument<'_, '_>> = Vec::new();
     for word in words {
@@ -101,12 +101,12 @@ fn pairs(
         };
         if let Some(part) = arguments.iter().find(|other| is_part(other)) {
             let what = format!("given as a whole, and in parts ({})", part.path.join("."));
-            problems.push(Problem::new(&name, what, "use one of them"));
+            problems.push(ArgumentProblem::new(&name, what, "use one of them"));
             continue;
         }
         match value(argument, sources) {
             Ok(value) => put(&mut members, &argument.path, value),
-            Err((what, right)) => problems.push(Problem::new(&name, what, right)),
+            Err((what, right)) => problems.push(ArgumentProblem::new(&name, what, right)),
         }
     }
     // What is missing is told only if nothing else is wrong with the names: it may be the one that was misspelt.
@@ -117,24 +117,27 @@ fn pairs(
 }
 
 /// The key of a word, and what is said of it.
-fn split<'w>(word: &'w str, shape: &Shape<'_>) -> Result<(&'w str, Given<'w>), Problem> {
+fn split<'w>(
+    word: &'w str,
+    shape: &Shape<'_>,
+) -> Result<(&'w str, ArgumentWord<'w>), ArgumentProblem> {
     let Some((key, text)) = word.split_once('=') else {
         let right = match word.starts_with('{') {
             true => "a whole object follows --arguments".to_owned(),
             false if shape.names().contains(&word) => format!("write {word}=VALUE"),
             false => "write NAME=VALUE".to_owned(),
         };
-        return Err(Problem::new(word, "this is not an argument", right));
+        return Err(ArgumentProblem::new(word, "this is not an argument", right));
     };
     let (key, json) = key.strip_suffix(':').map_or((key, false), |key| (key, true));
     if key.is_empty() {
-        return Err(Problem::new(word, "there is no name before =", "write NAME=VALUE"));
+        return Err(ArgumentProblem::new(word, "there is no name before =", "write NAME=VALUE"));
     }
     if key.matches('.').count() >= DEFAULT_DEPTH {
         let what = format!("deeper than {DEFAULT_DEPTH} levels");
-        return Err(Problem::new(key, what, "no server takes more"));
+        return Err(ArgumentProblem::new(key, what, "no server takes more"));
     }
-    Ok((key, Given { text, json }))
+    Ok((key, ArgumentWord { text, json }))
 }
 
 /// The way to the argument that a key names. A name that holds dots goes before a way through several.
@@ -142,7 +145,7 @@ fn locate<'a>(
     shape: &Shape<'a>,
     key: &str,
     above: &str,
-) -> Result<(Vec<String>, Shape<'a>), Problem> {
+) -> Result<(Vec<String>, Shape<'a>), ArgumentProblem> {
     let names = shape.names();
     let declared = |name: &str| names.contains(&name).then(|| shape.member(name)).flatten();
     if let Some(member) = declared(key) {
@@ -170,11 +173,11 @@ fn locate<'a>(
     }
 }
 
-fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Problem {
+fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> ArgumentProblem {
     let place = format!("{above}{name}");
     if !shape.kinds().has(Kinds::OBJECT) {
         let whole = above.trim_end_matches('.');
-        return Problem::new(
+        return ArgumentProblem::new(
             &place,
             format!("{whole} is not an object"),
             format!("write {whole}=VALUE"),
@@ -188,7 +191,7 @@ fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Proble
             format!("there are {}", names.join(", "))
         }
     };
-    Problem::new(&place, "there is no such parameter", right)
+    ArgumentProblem::new(&place, "there is no such parameter", right)
 }
 
 /// The value of one argument; or what is wrong, and what would be right.
@@ -220,7 +223,7 @@ fn value(
 }
 
 fn single(
-    given: &Given<'_>,
+    given: &ArgumentWord<'_>,
     shape: &Shape<'_>,
     sources: &mut Sources<'_>,
 ) -> Result<Value, (String, String)> {
@@ -274,7 +277,7 @@ fn missing(
     shape: &Shape<'_>,
     members: &Map<String, Value>,
     above: &str,
-    problems: &mut Vec<Problem>,
+    problems: &mut Vec<ArgumentProblem>,
 ) {
     for name in shape.required() {
         if !members.contains_key(name) {
@@ -285,7 +288,7 @@ fn missing(
                 }
                 None => format!("write {}=VALUE", named(&place)),
             };
-            problems.push(Problem::new(&place, "required, but missing", right));
+            problems.push(ArgumentProblem::new(&place, "required, but missing", right));
         }
     }
     for (name, value) in members {

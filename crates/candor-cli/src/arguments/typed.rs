@@ -4,7 +4,7 @@ use candor_schema::nearest;
 use serde_json::Value;
 
 use super::exact;
-use crate::shape::{Kinds, Shape, Way};
+use crate::shape::{Alternative, Kinds, Shape};
 use crate::signature::named;
 
 /// As much of a text as is repeated in a message.
@@ -102,7 +102,7 @@ fn listed(choices: &[&Value], between: &str) -> String {
 
 /// What stands for a value in a message.
 pub(crate) fn placeholder(shape: &Shape<'_>) -> String {
-    let choices: Vec<_> = shape.ways.iter().filter_map(Way::choices).flatten().collect();
+    let choices: Vec<_> = shape.ways.iter().filter_map(Alternative::choices).flatten().collect();
     if !choices.is_empty() {
         return listed(&choices, "|");
     }

@@ -12,7 +12,7 @@ use candor::desk::shown::shown;
 use candor_client::config::{Owner, Target};
 
 use crate::exit::Failure;
-use crate::reach::{Named, Surroundings};
+use crate::reach::{CliEnvironment, TargetKind};
 use crate::width::cut;
 use host::Host;
 
@@ -26,7 +26,7 @@ Examples:
   candor config vscode :7332
   candor config codex github          # the server of that name in the files of another host"
 )]
-pub(crate) struct Args {
+pub(crate) struct ConfigArgs {
     /// The host; most that are not listed take what json prints
     host: Host,
 
@@ -43,7 +43,7 @@ pub(crate) struct Args {
     program: Vec<String>,
 }
 
-pub(crate) fn run(args: Args) -> Result<(), Failure> {
+pub(crate) fn run(args: ConfigArgs) -> Result<(), Failure> {
     let host = args.host;
     let mut words = args.words.into_iter();
     let target = words.next();
@@ -75,7 +75,7 @@ fn server(
     program: Vec<String>,
     notes: &mut Vec<String>,
 ) -> Result<(Target, Option<String>), Failure> {
-    let here = Surroundings::real();
+    let here = CliEnvironment::real();
     let mut program = program.into_iter();
     match (target, program.next()) {
         (Some(target), Some(_)) => Err(Failure::usage(format!(
@@ -90,13 +90,13 @@ fn server(
             snippet::warn_of_secrets(&started, notes);
             Ok((started, None))
         }
-        (Some(target), None) => match Named::of(&target, &here)? {
-            Named::Url(url) => {
+        (Some(target), None) => match TargetKind::of(&target, &here)? {
+            TargetKind::Url(url) => {
                 let target = Target::Url { url, headers: Vec::new() };
                 snippet::warn_of_secrets(&target, notes);
                 Ok((target, None))
             }
-            Named::Entry { entry, notes: said } => {
+            TargetKind::Entry { entry, notes: said } => {
                 notes.extend(said);
                 notes.push(format!(
                     "{} as in {}",

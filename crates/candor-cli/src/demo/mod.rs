@@ -23,13 +23,13 @@ use clap::ArgMatches;
 use clap::parser::ValueSource;
 use database::Database;
 use tips::Tips;
-use world::World;
+use world::DemoData;
 
 // A variable is for the user's own servers: only who names a ledger here gets another one.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("ask", asks_before_destroying))]
 #[command(mut_arg("ledger", |ledger| ledger.env(None).help("Store calls here instead: sqlite:PATH, postgres://…, or memory: [default: a file in the folder of the demo]")))]
-pub(crate) struct Args {
+pub(crate) struct DemoArgs {
     /// Keep the demo's folder, and print its path
     #[arg(long)]
     keep: bool,
@@ -66,7 +66,7 @@ pub(crate) fn unused_by_crash(command: &clap::Command, typed: &ArgMatches) -> Ve
 }
 
 /// `unused`: the flags that were typed and that `--crash` does not use.
-pub(crate) async fn run(args: Args, unused: &[String]) -> candor::Result<()> {
+pub(crate) async fn run(args: DemoArgs, unused: &[String]) -> candor::Result<()> {
     if let Some(folder) = &args.charges {
         return crash::server::serve(folder, args.never_answer).await;
     }
@@ -84,7 +84,7 @@ pub(crate) async fn run(args: Args, unused: &[String]) -> candor::Result<()> {
     }
     // From before the folder is there, so that no signal leaves it behind.
     let stop = stop()?;
-    let world = World::make(args.keep)?;
+    let world = DemoData::make(args.keep)?;
     if args.crash {
         tokio::select! {
             told = crash::tell(world.path(), args.keep, args.json) => told,
@@ -125,7 +125,7 @@ use stop_signal as stop;
 
 /// Serves the world until a signal comes.
 async fn serve(
-    world: &World,
+    world: &DemoData,
     mut args: ServeArgs,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> candor::Result<()> {
@@ -135,13 +135,13 @@ async fn serve(
     seeds::sow_files(&scratch)?;
     let invoices = seeds::sow_books(&books)?;
     let ledger = args.ledger.get_or_insert_with(|| format!("sqlite:{}", ledger.display())).clone();
-    let ask = candor::Ask::from(args.ask.unwrap_or(AskFlag::Destructive));
+    let ask = candor::AskLevel::from(args.ask.unwrap_or(AskFlag::Destructive));
     let about = [
         format!("candor demo · {} · asks before: {}", world.describe(), ask.as_str()),
         format!("  files    {}", scratch.display()),
         format!("  books    {}", books.display()),
     ];
-    let tips = Tips { asks: ask != candor::Ask::Never, console: !args.no_console, ledger };
+    let tips = Tips { asks: ask != candor::AskLevel::Never, console: !args.no_console, ledger };
     let root = Root::open(&scratch)?;
     let directory = Directory::of(root.clone()).at("scratch:///");
     let server = Server::new("candor-demo", env!("CARGO_PKG_VERSION"))
@@ -149,7 +149,7 @@ async fn serve(
         .instructions(
             "Sample data: invoices in a database, and a folder with a few files. None of it is real.",
         )
-        .ask(candor::Ask::Destructive)
+        .ask(candor::AskLevel::Destructive)
         .state(invoices)
         .state(tools::Folder { root, directory: directory.clone(), largest: MAX_FILE })
         .tools(invoices::tools())

@@ -1,6 +1,6 @@
 //! What to try, as commands that can be pasted.
 
-use candor_ledger::Place;
+use candor_ledger::LedgerAddress;
 
 use super::seeds::{CUSTOMER, OLD};
 use crate::ledger;
@@ -20,7 +20,7 @@ impl Tips {
     pub(super) fn lines(&self, port: u16) -> Vec<String> {
         let at = format!(":{port}");
         // No other process can read a ledger in memory.
-        let is_shared = !matches!(Place::parse(&self.ledger), Ok(Place::Memory));
+        let is_shared = !matches!(LedgerAddress::parse(&self.ledger), Ok(LedgerAddress::Memory));
         let decide = is_shared.then(|| format!("candor approvals {}", ledger::flag(&self.ledger)));
         let delete = format!("manage_files path={OLD} action=delete");
         let charge = format!(

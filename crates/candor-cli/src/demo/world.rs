@@ -5,12 +5,12 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-pub(super) struct World {
+pub(super) struct DemoData {
     path: PathBuf,
     keep: bool,
 }
 
-impl World {
+impl DemoData {
     /// A new one, among the temporary files.
     pub(super) fn make(keep: bool) -> candor::Result<Self> {
         let mut bytes = [0; 8];
@@ -56,7 +56,7 @@ impl World {
     }
 }
 
-impl Drop for World {
+impl Drop for DemoData {
     fn drop(&mut self) {
         if self.keep {
             eprintln!("kept: {}", self.path.display());

@@ -22,7 +22,7 @@ pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("ask", asks_before_destroying), mut_arg("instance", names_the_folder))]
-pub(crate) struct Args {
+pub(crate) struct FilesArgs {
     /// The folder to serve
     dir: PathBuf,
 
@@ -42,7 +42,7 @@ pub(crate) struct Args {
     serve: ServeArgs,
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
+pub(crate) async fn run(args: FilesArgs) -> Result<(), Failure> {
     let root = open(&args.dir)?.with_hidden(args.hidden);
     let path = root.path().display().to_string();
     let title = args.serve.instance_name().map_or_else(|| name(root.path()), str::to_owned);
@@ -51,7 +51,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     } else {
         format!(
             "asks before: {}",
-            candor::Ask::from(args.serve.ask.unwrap_or(AskFlag::Destructive)).as_str()
+            candor::AskLevel::from(args.serve.ask.unwrap_or(AskFlag::Destructive)).as_str()
         )
     };
     let host = host_name(&title);
@@ -68,7 +68,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
         .tools(if args.read_only { tools::that_read() } else { tools::all() })
         .resources(directory);
     // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
-    let server = if args.read_only { server } else { server.ask(candor::Ask::Destructive) };
+    let server = if args.read_only { server } else { server.ask(candor::AskLevel::Destructive) };
     let about = [
         format!("candor files · {} · {mode}", shown(&path)),
         format!(
@@ -81,7 +81,7 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     Ok(server.serve(args.serve, &about).await?)
 }
 
-impl Args {
+impl FilesArgs {
     /// What a host has to say to get the same server: everything about the folder, nothing about the way to it.
     fn flags(&self, tools: &[String]) -> String {
         let mut flags = String::new();
@@ -102,7 +102,7 @@ impl Args {
             add(&ledger::flag(&ledger::from_anywhere(url)));
         }
         if let Some(ask) = self.serve.ask {
-            add(&format!("--ask {}", candor::Ask::from(ask).as_str()));
+            add(&format!("--ask {}", candor::AskLevel::from(ask).as_str()));
         }
         // A variable may name those of other servers, which are refused in a flag.
         let denied = self.serve.deny.iter().map(|tool| tool.trim().to_owned());
@@ -162,7 +162,7 @@ mod tests {
     #[derive(Parser)]
     struct Line {
         #[command(flatten)]
-        args: Args,
+        args: FilesArgs,
     }
 
     #[test]

@@ -4,7 +4,7 @@ use candor::desk::row;
 use candor_ledger::{Export, Store};
 
 use super::filter::Filters;
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 
 /// What programs may rely on; written in `desk/row.rs`.
 pub(crate) const MEMBERS: &str = "\
@@ -34,12 +34,16 @@ The members of each line (null where nothing is known):
   error               of a failed call: an object with code and message";
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct HistoryExportArgs {
     #[command(flatten)]
     filters: Filters,
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &HistoryExportArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let filters = args.filters.meant();
     let mut rows = Export::of(store, filters.of_rows());
     while let Some(row) = rows.next().await? {

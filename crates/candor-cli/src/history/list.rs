@@ -3,15 +3,15 @@
 use std::collections::{HashMap, HashSet};
 
 use candor::desk::filter::Filters;
-use candor::desk::operation::{self, Operation};
+use candor::desk::operation::{self, OperationView};
 use candor::desk::shown::shown;
 use candor::desk::{row, when, words};
-use candor_ledger::{AuditRow, Filter, Key, Moment, Page, Scope, State, Store, StoreError};
+use candor_ledger::{AuditRow, Filter, Key, Moment, Page, RecordState, Scope, Store, StoreError};
 use serde_json::Value;
 
 use super::filter;
 use crate::number;
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 use crate::width::{cut, end};
 
 /// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
@@ -41,7 +41,7 @@ const LIMIT: usize = 50;
 
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
 #[group(skip)] // it stands among the arguments of `history`, whose group has the same name
-pub(crate) struct Args {
+pub(crate) struct HistoryListArgs {
     #[command(flatten)]
     filters: filter::Filters,
 
@@ -54,7 +54,7 @@ pub(crate) struct Args {
     rows: bool,
 }
 
-impl Args {
+impl HistoryListArgs {
     fn most(&self) -> usize {
         match self.limit.unwrap_or(LIMIT) {
             0 => usize::MAX,
@@ -63,11 +63,19 @@ impl Args {
     }
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &HistoryListArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     if args.rows { rows(store, args, out).await } else { operations(store, args, out).await }
 }
 
-async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+async fn operations(
+    store: &dyn Store,
+    args: &HistoryListArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
     let (mut lines, mut scopes) = (Vec::new(), Vec::new());
     let (mut listed, mut unknown, mut more) = (0, 0, false);
@@ -79,8 +87,9 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
                 more = true;
                 break 'pages;
             }
-            let operation = Operation::brief(store, entry).await?;
-            let needs_a_person = matches!(operation.state(), Some(State::Indeterminate { .. }));
+            let operation = OperationView::brief(store, entry).await?;
+            let needs_a_person =
+                matches!(operation.state(), Some(RecordState::Indeterminate { .. }));
             listed += 1;
             unknown += usize::from(needs_a_person);
             if out.json {
@@ -126,7 +135,7 @@ async fn operations(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(),
     Ok(())
 }
 
-fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
+fn line(operation: &OperationView, terminal: bool, now: Moment) -> [String; 9] {
     let scope = &operation.id.scope;
     [
         operation.created().map_or_else(String::new, |at| time(at, terminal, now)),
@@ -141,7 +150,7 @@ fn line(operation: &Operation, terminal: bool, now: Moment) -> [String; 9] {
     ]
 }
 
-async fn rows(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+async fn rows(store: &dyn Store, args: &HistoryListArgs, out: &mut Out) -> Result<(), CommandEnd> {
     let (now, most, filters) = (when::now(), args.most(), args.filters.meant());
     let (mut lines, mut scopes, mut listed, mut more) = (Vec::new(), Vec::new(), 0, false);
     let mut page = Some(Page { most: 500, ..Page::default() });

@@ -12,39 +12,39 @@ mod resolve;
 mod show;
 
 use crate::exit::Failure;
-use crate::ledger::Reading;
+use crate::ledger::LedgerArgs;
 use crate::out::Out;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct HistoryArgs {
     #[command(flatten)]
-    list: list::Args,
+    list: list::HistoryListArgs,
 
     #[command(subcommand)]
-    command: Option<Command>,
+    command: Option<HistoryCommand>,
 
     #[command(flatten)]
-    pub(crate) read: Reading,
+    pub(crate) read: LedgerArgs,
 }
 
 #[derive(Debug, clap::Subcommand)]
-enum Command {
+enum HistoryCommand {
     /// List operations, the latest first; what `candor history` does by itself
     #[command(after_long_help = list::MEMBERS)]
-    List(list::Args),
+    List(list::HistoryListArgs),
     /// Show one operation: its timeline and its result
     #[command(after_long_help = show::MEMBERS)]
-    Show(show::Args),
+    Show(show::HistoryShowArgs),
     /// Export audit rows as lines of JSON, the earliest first
     #[command(after_long_help = export::MEMBERS)]
-    Export(export::Args),
+    Export(export::HistoryExportArgs),
     /// Record an unknown outcome
-    Resolve(resolve::Args),
+    Resolve(resolve::HistoryResolveArgs),
 }
 
-pub(crate) async fn run(args: Args) -> Result<(), Failure> {
-    let Args { list, command, read } = args;
-    if command.is_some() && list != list::Args::default() {
+pub(crate) async fn run(args: HistoryArgs) -> Result<(), Failure> {
+    let HistoryArgs { list, command, read } = args;
+    if command.is_some() && list != list::HistoryListArgs::default() {
         return Err(Failure::usage(
             "put flags of the list after `list`; other commands have their own: candor history list --limit 3",
         ));
@@ -52,11 +52,11 @@ pub(crate) async fn run(args: Args) -> Result<(), Failure> {
     let place = read.ledger()?;
     let store = place.open(!read.json)?;
     let mut out = Out::of_ledger(&read);
-    let done = match command.unwrap_or(Command::List(list)) {
-        Command::List(args) => list::run(&*store, &args, &mut out).await,
-        Command::Show(args) => show::run(&*store, &args, &mut out).await,
-        Command::Export(args) => export::run(&*store, &args, &mut out).await,
-        Command::Resolve(args) => resolve::run(&*store, &args, &mut out).await,
+    let done = match command.unwrap_or(HistoryCommand::List(list)) {
+        HistoryCommand::List(args) => list::run(&*store, &args, &mut out).await,
+        HistoryCommand::Show(args) => show::run(&*store, &args, &mut out).await,
+        HistoryCommand::Export(args) => export::run(&*store, &args, &mut out).await,
+        HistoryCommand::Resolve(args) => resolve::run(&*store, &args, &mut out).await,
     };
     out.end(done, &place)
 }

@@ -6,14 +6,14 @@ use std::io::{self, Write as _};
 
 use candor::desk::find::find;
 use candor::desk::shown::shown;
-use candor::desk::{self, Given, Operation, StateWord, json, meanwhile, when};
-use candor_ledger::{Body, Resolution, Rules, State, Store};
+use candor::desk::{self, OperationView, ReportedResult, StateWord, json, meanwhile, when};
+use candor_ledger::{Body, LedgerLimits, RecordState, Resolution, Store};
 use serde_json::Value;
 
 use super::show;
 use crate::exit::Failure;
 use crate::operator;
-use crate::out::{Out, Problem, told};
+use crate::out::{CommandEnd, Out, told};
 use crate::terminal::Terminal;
 
 #[derive(Debug, clap::Args)]
@@ -21,7 +21,7 @@ use crate::terminal::Terminal;
     group(clap::ArgGroup::new("state").args(["succeeded", "failed", "not_run", "abandoned"])),
     override_usage = "candor history resolve [OPTIONS] <--succeeded|--failed|--not-run|--abandoned> <ID>",
 )]
-pub(crate) struct Args {
+pub(crate) struct HistoryResolveArgs {
     /// The first digits of its id, at least 4, or its key
     id: String,
 
@@ -54,14 +54,14 @@ pub(crate) struct Args {
     text: Option<String>,
 
     #[command(flatten)]
-    operator: operator::Args,
+    operator: operator::OperatorArgs,
 
     /// Do not ask
     #[arg(long)]
     yes: bool,
 }
 
-impl Args {
+impl HistoryResolveArgs {
     fn resolution(&self) -> Result<Resolution, Failure> {
         if self.abandoned {
             return Ok(Resolution::Abandon);
@@ -75,9 +75,9 @@ impl Args {
             ));
         }
         let given = match (&self.result, &self.text) {
-            (Some(json), _) => Given::Json(json),
-            (None, Some(text)) => Given::Text(text),
-            (None, None) => Given::Nothing,
+            (Some(json), _) => ReportedResult::Json(json),
+            (None, Some(text)) => ReportedResult::Text(text),
+            (None, None) => ReportedResult::Nothing,
         };
         let flag = if self.result.is_some() { "--result" } else { "--text" };
         let outcome = given.outcome(self.failed);
@@ -87,10 +87,14 @@ impl Args {
     }
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &HistoryResolveArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let (by, resolution) = (args.operator.name()?, args.resolution()?);
     let operation = find(store, &args.id).await?;
-    let Some(State::Indeterminate { .. }) = operation.state() else {
+    let Some(RecordState::Indeterminate { .. }) = operation.state() else {
         return Err(already_resolved(&operation));
     };
     if !args.yes {
@@ -113,7 +117,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
     if out.json {
         let id = operation.id.clone();
         let Some(entry) = store.find(&id).await? else { return Err(gone(&operation)) };
-        let operation = Operation::of(store, entry).await?;
+        let operation = OperationView::of(store, entry).await?;
         out.value(&Value::Object(operation.json(when::now())))?;
     } else {
         out.line(&said)?;
@@ -123,7 +127,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
 
 /// What will be recorded, and what that means for the next call.
 fn meaning(resolution: &Resolution, by: &str) -> String {
-    let Rules { retention, tombstone, .. } = Rules::default();
+    let LedgerLimits { retention, tombstone, .. } = LedgerLimits::default();
     let by = shown(by);
     match resolution {
         Resolution::Done(outcome) => {
@@ -155,7 +159,7 @@ fn meaning(resolution: &Resolution, by: &str) -> String {
 }
 
 /// What was recorded.
-fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String {
+fn sentence(operation: &OperationView, resolution: &Resolution, by: &str) -> String {
     let (id, by) = (operation.short(), shown(by));
     let (label, then) = match resolution {
         Resolution::Done(outcome) => {
@@ -167,7 +171,7 @@ fn sentence(operation: &Operation, resolution: &Resolution, by: &str) -> String 
     format!("{id}  {label}, resolved by {by}: {then}.")
 }
 
-async fn confirm(terminal: &mut Terminal) -> Result<(), Problem> {
+async fn confirm(terminal: &mut Terminal) -> Result<(), CommandEnd> {
     if terminal.agrees("Record it?").await? {
         Ok(())
     } else {
@@ -176,7 +180,7 @@ async fn confirm(terminal: &mut Terminal) -> Result<(), Problem> {
 }
 
 /// While a person thought about it, its owner may have returned, or another operator was quicker and it was started once more.
-async fn unchanged(store: &dyn Store, operation: &Operation) -> Result<(), Problem> {
+async fn unchanged(store: &dyn Store, operation: &OperationView) -> Result<(), CommandEnd> {
     let Some(now) = store.find(&operation.id).await?.and_then(|entry| entry.seen) else {
         return Err(gone(operation));
     };
@@ -186,11 +190,11 @@ async fn unchanged(store: &dyn Store, operation: &Operation) -> Result<(), Probl
     }
 }
 
-fn already_resolved(operation: &Operation) -> Problem {
+fn already_resolved(operation: &OperationView) -> CommandEnd {
     let (id, words) = (operation.short(), operation.words());
     told(format!("Not recorded: only an unknown outcome can be resolved. State of {id}: {words}"))
 }
 
-fn gone(operation: &Operation) -> Problem {
+fn gone(operation: &OperationView) -> CommandEnd {
     told(format!("the record of {} is purged", operation.short()))
 }

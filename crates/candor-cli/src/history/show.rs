@@ -5,10 +5,10 @@ use std::io;
 use candor::desk::find::find;
 use candor::desk::row::hex;
 use candor::desk::shown::shown;
-use candor::desk::{Operation, Review, json, when, words};
-use candor_ledger::{Body, License, Moment, Outcome, State, Store, Via};
+use candor::desk::{OperationView, Review, json, when, words};
+use candor_ledger::{ApprovalChannel, Body, Moment, RecordState, StartReason, Store, StoredResult};
 
-use crate::out::{Out, Problem};
+use crate::out::{CommandEnd, Out};
 
 /// What programs may rely on; written in `desk/operation.rs`, by `Operation::full_json`.
 pub(crate) const MEMBERS: &str = "\
@@ -23,12 +23,16 @@ With --json, one object with the members of the list (see list --help) and these
   result              as it is stored; while the state is input_required, the input that is requested";
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct HistoryShowArgs {
     /// The first digits of its id, at least 4, or its key
     id: String,
 }
 
-pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result<(), Problem> {
+pub(crate) async fn run(
+    store: &dyn Store,
+    args: &HistoryShowArgs,
+    out: &mut Out,
+) -> Result<(), CommandEnd> {
     let operation = find(store, &args.id).await?.with_replays(store).await?;
     let now = when::now();
     if out.json {
@@ -47,7 +51,7 @@ pub(crate) async fn run(store: &dyn Store, args: &Args, out: &mut Out) -> Result
 }
 
 /// What it is and where it stands.
-pub(crate) fn facts(operation: &Operation, now: Moment, out: &mut Out) -> io::Result<()> {
+pub(crate) fn facts(operation: &OperationView, now: Moment, out: &mut Out) -> io::Result<()> {
     for line in lines(operation, now, |text| out.strong(text)) {
         out.line(&line)?;
     }
@@ -56,7 +60,7 @@ pub(crate) fn facts(operation: &Operation, now: Moment, out: &mut Out) -> io::Re
 
 /// The same as lines, with what needs a person marked by `strong`.
 pub(crate) fn lines(
-    operation: &Operation,
+    operation: &OperationView,
     now: Moment,
     strong: impl Fn(&str) -> String,
 ) -> Vec<String> {
@@ -116,15 +120,15 @@ pub(crate) fn lines(
 }
 
 /// Returns true if its state is a review.
-fn is_reviewed(operation: &Operation) -> bool {
-    matches!(operation.state(), Some(State::Approved { .. } | State::Denied { .. }))
+fn is_reviewed(operation: &OperationView) -> bool {
+    matches!(operation.state(), Some(RecordState::Approved { .. } | RecordState::Denied { .. }))
 }
 
 /// Who approved or denied it, when and why.
 fn reviewed(review: &Review, at: &str) -> String {
     let through = match review.via {
-        Via::Client => " via client",
-        Via::Operator => "",
+        ApprovalChannel::Client => " via client",
+        ApprovalChannel::Operator => "",
     };
     let reason = review.reason.as_deref().map(|reason| format!(": {}", shown(reason)));
     let (word, by) = (review.word(), shown(&review.by));
@@ -132,21 +136,23 @@ fn reviewed(review: &Review, at: &str) -> String {
 }
 
 /// When time alone will change it, and what that means.
-fn until(operation: &Operation) -> Option<(&'static str, Moment)> {
+fn until(operation: &OperationView) -> Option<(&'static str, Moment)> {
     let state = operation.state()?;
     let name = match state {
-        State::Claimed { .. } | State::Dispatched { .. } => "lease ends",
-        State::Suspended { .. } | State::Waiting { .. } => "expires",
-        State::Completed { .. } => "stored until",
-        State::Open { license: License::First, .. } => "purged at",
-        State::Approved { .. } | State::Open { .. } => "may start",
-        State::Denied { .. } | State::Tombstone { .. } | State::Abandoned { .. } => "reopens",
-        State::Indeterminate { .. } => return None,
+        RecordState::Claimed { .. } | RecordState::Dispatched { .. } => "lease ends",
+        RecordState::Suspended { .. } | RecordState::Waiting { .. } => "expires",
+        RecordState::Completed { .. } => "stored until",
+        RecordState::Open { license: StartReason::First, .. } => "purged at",
+        RecordState::Approved { .. } | RecordState::Open { .. } => "may start",
+        RecordState::Denied { .. }
+        | RecordState::Tombstone { .. }
+        | RecordState::Abandoned { .. } => "reopens",
+        RecordState::Indeterminate { .. } => return None,
     };
     Some((name, operation.until()?))
 }
 
-fn timeline(operation: &Operation, out: &mut Out) -> io::Result<()> {
+fn timeline(operation: &OperationView, out: &mut Out) -> io::Result<()> {
     if operation.story.is_empty() {
         return out.line("\nIts audit rows are no longer stored.");
     }
@@ -167,9 +173,9 @@ fn timeline(operation: &Operation, out: &mut Out) -> io::Result<()> {
     Ok(())
 }
 
-fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
-    let Some(Outcome { body, .. }) = operation.outcome() else { return Ok(()) };
-    let asked = matches!(operation.state(), Some(State::Suspended { .. }));
+fn result(operation: &OperationView, out: &mut Out) -> io::Result<()> {
+    let Some(StoredResult { body, .. }) = operation.outcome() else { return Ok(()) };
+    let asked = matches!(operation.state(), Some(RecordState::Suspended { .. }));
     out.line(if asked { "\ninput requested" } else { "\nresult" })?;
     match body {
         Body::Kept(bytes) => match json::text(bytes) {
@@ -185,9 +191,9 @@ fn result(operation: &Operation, out: &mut Out) -> io::Result<()> {
     }
 }
 
-fn advice(operation: &Operation, out: &mut Out) -> io::Result<()> {
+fn advice(operation: &OperationView, out: &mut Out) -> io::Result<()> {
     let (id, same) = (operation.short(), out.same.clone());
-    if let Some(State::Waiting { .. }) = operation.state() {
+    if let Some(RecordState::Waiting { .. }) = operation.state() {
         return out.line(&format!(
             "\nA reviewer must approve this call. Review it, then decide:\n  \
              candor approvals show {id}{same}\n  \

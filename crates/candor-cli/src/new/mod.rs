@@ -13,7 +13,7 @@ use crate::exit::Failure;
 use workspace::Workspace;
 
 #[derive(Debug, clap::Args)]
-pub(crate) struct Args {
+pub(crate) struct NewArgs {
     /// The name of the crate, and of its new folder here
     name: String,
 
@@ -39,7 +39,7 @@ const FILES: [(&str, &str); 7] = [
     ("README.md", template!("readme.md")),
 ];
 
-pub(crate) fn run(args: &Args) -> Result<(), Failure> {
+pub(crate) fn run(args: &NewArgs) -> Result<(), Failure> {
     name::check(&args.name).map_err(Failure::usage)?;
     let candor = match &args.candor_path {
         Some(path) => Some(named(path)?),

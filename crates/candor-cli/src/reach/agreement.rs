@@ -9,9 +9,9 @@ use std::fmt::Write as _;
 use candor::desk::shown::shown;
 use candor_client::config::{ServerEntry, Target};
 
-use super::{Found, Surroundings};
+use super::{CliEnvironment, ResolvedTarget};
 use crate::exit::{Exit, Failure};
-use crate::remembered::Remembered;
+use crate::remembered::AcceptedStore;
 use crate::shell::quoted;
 use crate::terminal::Terminal;
 
@@ -22,14 +22,14 @@ const HOW: &str = "Run the same command once at a terminal and agree there, or n
                    (--yes confirms calls, not this.)";
 
 /// A server that was found, and that may have to be agreed to first.
-pub(crate) struct Sought {
-    pub(super) found: Found,
+pub(crate) struct UnconfirmedTarget {
+    pub(super) found: ResolvedTarget,
     pub(super) proposal: Option<Proposal>,
 }
 
-impl Sought {
+impl UnconfirmedTarget {
     /// The server, once nobody has anything against it.
-    pub(crate) async fn agreed(self, here: &Surroundings) -> Result<Found, Failure> {
+    pub(crate) async fn agreed(self, here: &CliEnvironment) -> Result<ResolvedTarget, Failure> {
         let Self { mut found, proposal } = self;
         let Some(proposal) = proposal.filter(|proposal| !proposal.is_remembered(here)) else {
             return Ok(found);
@@ -73,7 +73,7 @@ pub(super) struct Proposal {
 
 impl Proposal {
     /// `None`: there is nothing to agree to.
-    pub(super) fn of(entry: &ServerEntry, here: &Surroundings) -> Option<Self> {
+    pub(super) fn of(entry: &ServerEntry, here: &CliEnvironment) -> Option<Self> {
         if !entry.needs_agreement() {
             return None;
         }
@@ -83,18 +83,18 @@ impl Proposal {
         Some(Self { digest: entry.digest().to_owned(), what, words })
     }
 
-    fn is_remembered(&self, here: &Surroundings) -> bool {
-        let text = Remembered::of(here, FILE).text();
+    fn is_remembered(&self, here: &CliEnvironment) -> bool {
+        let text = AcceptedStore::of(here, FILE).text();
         text.lines().any(|line| line.split(' ').next() == Some(&self.digest))
     }
 
-    fn remember(&self, here: &Surroundings) -> Result<(), String> {
-        Remembered::of(here, FILE).add(&format!("{} {}", self.digest, self.what))
+    fn remember(&self, here: &CliEnvironment) -> Result<(), String> {
+        AcceptedStore::of(here, FILE).add(&format!("{} {}", self.digest, self.what))
     }
 }
 
 /// Not masked: whoever wrote the file knows what is in it, and whoever agrees has to.
-fn in_words(entry: &ServerEntry, what: &str, here: &Surroundings) -> String {
+fn in_words(entry: &ServerEntry, what: &str, here: &CliEnvironment) -> String {
     let mut words = format!("{what}: this file came with a project.");
     let mut line = |text: String| {
         let _ = write!(words, "\n{text}");

@@ -14,14 +14,14 @@ use candor::desk::when;
 use candor_client::Trust;
 use candor_client::config::{Owner, Target, expand, is_local};
 
-use super::{Found, Named, Origin, Sought, Surroundings, url};
+use super::{CliEnvironment, Origin, ResolvedTarget, TargetKind, UnconfirmedTarget, url};
 use crate::exit::{Exit, Failure};
 use crate::width::cut;
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]
 #[group(skip)] // it stands among the arguments of several commands
-pub(crate) struct Reach {
+pub(crate) struct TargetArgs {
     /// Send the bearer token in this file, because a secret does not belong on a command line; for a URL on the command line, CANDOR_BEARER works, too
     #[arg(long, value_name = "FILE", value_parser = candor::run::value::file(), help_heading = HEADING)]
     bearer_file: Option<PathBuf>,
@@ -65,32 +65,32 @@ const AUTHORIZATION: &str = "Authorization";
 /// A token is a line; a file of another kind was named by mistake.
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
-impl Reach {
+impl TargetArgs {
     /// Returns whether the hints of a server count. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
     /// A URL of a project's file is nobody's we know, wherever it leads.
-    pub(crate) fn trust(&self, found: &Found) -> Trust {
+    pub(crate) fn trust(&self, found: &ResolvedTarget) -> Trust {
         let of_project = matches!(found.origin, Origin::File { owner: Owner::Project, .. });
         let known = match (self.trust, &found.target) {
             (Some(flag), _) => flag == TrustFlag::Hints,
             (None, Target::Program { .. }) => true,
             (None, Target::Url { url, .. }) => is_local(url) && !of_project,
         };
-        if known { Trust::Known } else { Trust::Stranger }
+        if known { Trust::Trusted } else { Trust::Untrusted }
     }
 
     /// The server that is meant, and the words that are left for the command.
     pub(crate) fn find(
         &self,
         words: Vec<String>,
-        own: Own,
-        here: &Surroundings,
-    ) -> Result<(Sought, Vec<String>), Failure> {
+        own: CommandWords,
+        here: &CliEnvironment,
+    ) -> Result<(UnconfirmedTarget, Vec<String>), Failure> {
         // Of dashes with nothing behind them nothing is left but the word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
-        let Sought { mut found, proposal } = match meant {
-            Meant::Word(word) => {
-                let named = Named::of(&word, here).map_err(|failure| {
+        let UnconfirmedTarget { mut found, proposal } = match meant {
+            TargetArg::Word(word) => {
+                let named = TargetKind::of(&word, here).map_err(|failure| {
                     match misplaced(&word, &rest, own) {
                         Some(problem) if failure.exit == Exit::Usage => Failure::usage(problem),
                         _ => failure,
@@ -98,17 +98,17 @@ impl Reach {
                 })?;
                 named.sought(here)?
             }
-            Meant::Program(program, args) => {
+            TargetArg::Program(program, args) => {
                 let target = Target::Program { program, args, env: Vec::new(), cwd: None };
-                Sought { found: Found::typed(target), proposal: None }
+                UnconfirmedTarget { found: ResolvedTarget::typed(target), proposal: None }
             }
         };
         self.authorize(&mut found, here)?;
-        Ok((Sought { found: found.redacted(here), proposal }, rest))
+        Ok((UnconfirmedTarget { found: found.redacted(here), proposal }, rest))
     }
 
     /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
-    fn authorize(&self, found: &mut Found, here: &Surroundings) -> Result<(), Failure> {
+    fn authorize(&self, found: &mut ResolvedTarget, here: &CliEnvironment) -> Result<(), Failure> {
         let (url, headers) = match &mut found.target {
             Target::Url { url, headers } => (url, headers),
             Target::Program { .. } if self.bearer_file.is_some() || !self.headers.is_empty() => {
@@ -163,7 +163,7 @@ impl Reach {
 
 /// What the words of a command are that are no TARGET.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Own {
+pub(crate) enum CommandWords {
     /// Names and arguments, which never look like an address.
     Names,
     /// URIs, which may.
@@ -171,12 +171,12 @@ pub(crate) enum Own {
 }
 
 /// What is wrong with the order of the words, if it is that: the first of them is no server.
-fn misplaced(first: &str, rest: &[String], own: Own) -> Option<String> {
+fn misplaced(first: &str, rest: &[String], own: CommandWords) -> Option<String> {
     let scheme = first.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
-    let is_uri =
-        own == Own::Uris && scheme.is_some_and(|scheme| scheme != "http" && scheme != "https");
+    let is_uri = own == CommandWords::Uris
+        && scheme.is_some_and(|scheme| scheme != "http" && scheme != "https");
     // Where URIs follow, another address may well be one of them.
-    let mut others = rest.iter().filter(|_| own == Own::Names || is_uri);
+    let mut others = rest.iter().filter(|_| own == CommandWords::Names || is_uri);
     let first = cut(first, 60);
     match others.find(|word| matches!(url::read(word), Ok(Some(_)))) {
         Some(server) => Some(format!("the server comes first: {} before {first}", cut(server, 60))),
@@ -186,7 +186,7 @@ fn misplaced(first: &str, rest: &[String], own: Own) -> Option<String> {
 
 /// What a command line names as the server.
 #[derive(Debug, PartialEq, Eq)]
-enum Meant {
+enum TargetArg {
     Word(String),
     Program(String, Vec<String>),
 }
@@ -194,10 +194,10 @@ enum Meant {
 /// Tells the TARGET from the other words. `dashes`: the command line ends with two dashes.
 fn split(
     mut words: Vec<String>,
-    own: Own,
+    own: CommandWords,
     program: Vec<String>,
     dashes: bool,
-) -> Result<(Meant, Vec<String>), Failure> {
+) -> Result<(TargetArg, Vec<String>), Failure> {
     let mut program = program.into_iter();
     let Some(start) = program.next() else {
         if dashes {
@@ -207,13 +207,13 @@ fn split(
             return Err(Failure::usage(MISSING));
         }
         let target = words.remove(0);
-        return Ok((Meant::Word(target), words));
+        return Ok((TargetArg::Word(target), words));
     };
     if start.is_empty() {
         return Err(Failure::usage("the program after -- has no name"));
     }
     // An address where there is a program already: one of them would not be talked to, and nobody would notice.
-    if let (Own::Names, Some(word)) = (own, words.first())
+    if let (CommandWords::Names, Some(word)) = (own, words.first())
         && !matches!(url::read(word), Ok(None))
     {
         return Err(Failure::usage(format!(
@@ -221,7 +221,7 @@ fn split(
             cut(word, 60)
         )));
     }
-    Ok((Meant::Program(start, program.collect()), words))
+    Ok((TargetArg::Program(start, program.collect()), words))
 }
 
 const MISSING: &str = "which server? Name it before anything else:

@@ -6,7 +6,7 @@ use std::path::Path;
 use candor::desk::shown::shown;
 use candor_client::config::{ConfigError, HostConfigs, ServerEntry};
 
-use super::Surroundings;
+use super::CliEnvironment;
 use crate::exit::Failure;
 use crate::width::{cut, padded};
 
@@ -14,7 +14,10 @@ use crate::width::{cut, padded};
 const MOST: usize = 40;
 
 /// The server of this name that is the user's own, or else nearest, and what the user should know about the choice.
-pub(super) fn find(name: &str, here: &Surroundings) -> Result<(ServerEntry, Vec<String>), Failure> {
+pub(super) fn find(
+    name: &str,
+    here: &CliEnvironment,
+) -> Result<(ServerEntry, Vec<String>), Failure> {
     let configs = HostConfigs::load(here);
     let entry = match configs.find(name) {
         Ok(entry) => entry.clone(),
@@ -52,7 +55,7 @@ fn of(path: &Path) -> String {
 }
 
 /// That there is no such server, and what there is.
-fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &Surroundings) -> String {
+fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &CliEnvironment) -> String {
     let given = cut(name, 60);
     let known: Vec<_> = configs.names().collect();
     let mut message = format!("there is no server {given} in the files of your hosts");
@@ -75,7 +78,7 @@ fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &Surroun
 }
 
 /// What somebody probably wanted who wrote what is no name.
-fn otherwise(name: &str, here: &Surroundings) -> Option<String> {
+fn otherwise(name: &str, here: &CliEnvironment) -> Option<String> {
     let given = cut(name, 60);
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) {
         return Some(format!("A port of this machine is written :{given}"));

@@ -24,9 +24,9 @@ use crate::shell::quoted;
 
 use agreement::Proposal;
 
-pub(crate) use agreement::Sought;
-pub(crate) use flags::{BEARER, Own, Reach};
-pub(crate) use surroundings::Surroundings;
+pub(crate) use agreement::UnconfirmedTarget;
+pub(crate) use flags::{BEARER, CommandWords, TargetArgs};
+pub(crate) use surroundings::CliEnvironment;
 
 /// Where a target was named.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -37,7 +37,7 @@ pub(crate) enum Origin {
 
 /// A target, and what a person should know about how it was found. Its name, for messages, is that of what was written.
 #[derive(Debug)]
-pub(crate) struct Found {
+pub(crate) struct ResolvedTarget {
     pub(crate) target: Target,
     /// Before variables were filled in.
     written: Target,
@@ -48,7 +48,7 @@ pub(crate) struct Found {
     pub(crate) notes: Vec<String>,
 }
 
-impl Found {
+impl ResolvedTarget {
     fn typed(target: Target) -> Self {
         let written = target.clone();
         let redactor = Redactor::default();
@@ -56,21 +56,21 @@ impl Found {
     }
 
     /// The variables are filled in and the headers are there: from now on nobody gets to see them.
-    fn redacted(mut self, here: &Surroundings) -> Self {
+    fn redacted(mut self, here: &CliEnvironment) -> Self {
         self.redactor = Redactor::new(&self.written, &self.target, here);
         self
     }
 }
 
 /// What a TARGET on the command line means, before variables are filled in.
-pub(crate) enum Named {
+pub(crate) enum TargetKind {
     Url(String),
     Entry { entry: Box<ServerEntry>, notes: Vec<String> },
 }
 
-impl Named {
+impl TargetKind {
     /// Reads a TARGET: an address, or a name from the files of hosts.
-    pub(crate) fn of(word: &str, here: &Surroundings) -> Result<Self, Failure> {
+    pub(crate) fn of(word: &str, here: &CliEnvironment) -> Result<Self, Failure> {
         match url::read(word).map_err(Failure::usage)? {
             Some(url) => Ok(Self::Url(url)),
             None => {
@@ -81,11 +81,11 @@ impl Named {
     }
 
     /// The same with all its variables filled in.
-    fn sought(self, here: &Surroundings) -> Result<Sought, Failure> {
+    fn sought(self, here: &CliEnvironment) -> Result<UnconfirmedTarget, Failure> {
         match self {
             Self::Url(url) => {
-                let found = Found::typed(Target::Url { url, headers: Vec::new() });
-                Ok(Sought { found, proposal: None })
+                let found = ResolvedTarget::typed(Target::Url { url, headers: Vec::new() });
+                Ok(UnconfirmedTarget { found, proposal: None })
             }
             Self::Entry { entry, notes } => {
                 let target = entry.expand(here).map_err(Failure::failed)?;
@@ -96,8 +96,14 @@ impl Named {
                     owner: entry.owner(),
                 };
                 let written = entry.target().clone();
-                let found = Found { target, written, redactor: Redactor::default(), origin, notes };
-                Ok(Sought { found, proposal })
+                let found = ResolvedTarget {
+                    target,
+                    written,
+                    redactor: Redactor::default(),
+                    origin,
+                    notes,
+                };
+                Ok(UnconfirmedTarget { found, proposal })
             }
         }
     }
@@ -120,7 +126,7 @@ fn name(target: &Target) -> String {
 }
 
 /// For messages: the address, or the program with its arguments, without secrets.
-impl fmt::Display for Found {
+impl fmt::Display for ResolvedTarget {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&name(&self.written))
     }

@@ -6,13 +6,13 @@ use std::path::{Path, PathBuf};
 use candor_client::config::Environment;
 use candor_ledger::default_path;
 
-pub(crate) struct Surroundings {
+pub(crate) struct CliEnvironment {
     environment: Environment,
     /// Where this program keeps what it has to remember.
     pub(crate) state: Option<PathBuf>,
 }
 
-impl Surroundings {
+impl CliEnvironment {
     /// Those of this process.
     pub(crate) fn real() -> Self {
         // Beside the ledger.
@@ -28,7 +28,7 @@ impl Surroundings {
     }
 }
 
-impl Deref for Surroundings {
+impl Deref for CliEnvironment {
     type Target = Environment;
 
     fn deref(&self) -> &Environment {

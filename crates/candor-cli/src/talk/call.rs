@@ -8,20 +8,21 @@ use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::names::{argument, failure};
 use candor_client::{
-    Ask, CallResult, Error, Failure, Judgement, KnownTool, Policy, Proposal, Refusal, Trust,
+    AskLevel, CallResult, ConfirmRequest, Error, Failure, HostPolicy, KnownTool, RefusalSource,
+    Trust, Verdict,
 };
 use serde_json::{Value, json as value};
 
-use super::consent::{Answer, Consent, Notes, Unasked, nobody_there};
+use super::consent::{Answer, Consent, Notes, UnaskedConfirmation, nobody_there};
 use super::explain::no_preview;
 use super::foresight::review;
 use super::pins::Pins;
-use super::server::{Reached, Server, ended, result_with};
-use super::trouble::Trouble;
+use super::server::{ConnectedServer, Server, ended, result_with};
+use super::trouble::CliError;
 use super::{content, given, safe};
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Own, Surroundings};
+use crate::reach::{CliEnvironment, CommandWords};
 use crate::shell::quoted;
 
 #[derive(Debug, clap::Args)]
@@ -29,7 +30,7 @@ use crate::shell::quoted;
     override_usage = "candor call TARGET TOOL [K=V]...\n       candor call TOOL [K=V]... -- PROGRAM [ARGS]...",
     after_long_help = HELP
 )]
-pub(crate) struct Args {
+pub(crate) struct CallArgs {
     /// The server, the tool, and its arguments
     #[arg(value_name = "TARGET TOOL K=V")]
     words: Vec<String>,
@@ -69,22 +70,22 @@ only its request counts, and --yes does not answer it. If the server no longer a
 confirm here. Without a terminal, or if the server does not know the caller (HTTP without a token), the call waits for
 `candor approvals` or the server's console.";
 
-pub(crate) async fn run(args: Args) -> ExitCode {
+pub(crate) async fn run(args: CallArgs) -> ExitCode {
     let as_json = args.server.json;
     ended(visit(args).await, as_json)
 }
 
-async fn visit(args: Args) -> Result<(), Trouble> {
-    let Args { words, arguments, key, unsafe_key, yes, preview, server } = args;
+async fn visit(args: CallArgs) -> Result<(), CliError> {
+    let CallArgs { words, arguments, key, unsafe_key, yes, preview, server } = args;
     if key.as_deref().is_some_and(|key| key.trim().is_empty()) {
-        return Err(Trouble::usage("--key: a key is not empty"));
+        return Err(CliError::usage("--key: a key is not empty"));
     }
     // A tool of which nothing is known is asked about like any other that may delete: `explain` says the same.
-    let policy = Policy::ask(Ask::Destructive).proceed_unforeseen();
+    let policy = HostPolicy::ask(AskLevel::Destructive).proceed_unforeseen();
     let own_key = key.clone();
     server
         .visit(
-            (words, Own::Names),
+            (words, CommandWords::Names),
             policy,
             |words| {
                 let (tool, rest) = given::tool_and_rest(words)?;
@@ -95,7 +96,7 @@ async fn visit(args: Args) -> Result<(), Trouble> {
                 let tool = reached.client.tool(&name).await?;
                 let arguments = given::read(&reached.client, &tool, rest, arguments).await?;
                 let arguments = arguments.into();
-                let mut making = Making { reached, tool: name, arguments, key, unsafe_key, yes };
+                let mut making = CallDraft { reached, tool: name, arguments, key, unsafe_key, yes };
                 if preview {
                     making = making.of_preview(&tool)?;
                 }
@@ -106,13 +107,13 @@ async fn visit(args: Args) -> Result<(), Trouble> {
 }
 
 /// Refuses a second key among the arguments before anything is reached. Keys in files or in --arguments are compared later.
-fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), Trouble> {
+fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), CliError> {
     let among = words.iter().filter_map(|word| match word.split_once('=') {
         Some((argument::IDEMPOTENCY_KEY, among)) if !among.starts_with('@') => Some(among),
         _ => None,
     });
     match key.and_then(|key| among.into_iter().find(|among| *among != key)) {
-        Some(_) => Err(Trouble::usage(
+        Some(_) => Err(CliError::usage(
             "two different idempotency keys: --key, and the argument idempotency_key. Nothing was run. Give one",
         )),
         None => Ok(()),
@@ -120,8 +121,8 @@ fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), Trouble> {
 }
 
 /// A call in the making.
-struct Making<'a> {
-    reached: &'a Reached,
+struct CallDraft<'a> {
+    reached: &'a ConnectedServer,
     tool: String,
     arguments: Value,
     key: Option<String>,
@@ -129,8 +130,8 @@ struct Making<'a> {
     yes: bool,
 }
 
-impl Making<'_> {
-    fn of_preview(mut self, tool: &KnownTool) -> Result<Self, Trouble> {
+impl CallDraft<'_> {
+    fn of_preview(mut self, tool: &KnownTool) -> Result<Self, CliError> {
         let Some((name, _)) = tool.preview() else { return Err(no_preview(tool)) };
         // Looking at something has no key, and follows no other look.
         self.key = None;
@@ -142,7 +143,7 @@ impl Making<'_> {
         Ok(self)
     }
 
-    async fn make(self, out: &mut Out) -> Result<(), Trouble> {
+    async fn make(self, out: &mut Out) -> Result<(), CliError> {
         let Self { reached, tool, arguments, key, unsafe_key, yes } = self;
         let notes = Notes::default();
         let consent = Consent {
@@ -151,7 +152,7 @@ impl Making<'_> {
             yes,
             notes: notes.clone(),
         };
-        let pins = Arc::new(Pins::of(&reached.found, &Surroundings::real()));
+        let pins = Arc::new(Pins::of(&reached.found, &CliEnvironment::real()));
         let (reviewing, noting) = (pins.clone(), notes.clone());
         let (trust, noted) = (reached.client.trust(), reached.progress.clone());
         let (agreeing, telling) = (pins.clone(), reached.progress.clone());
@@ -161,7 +162,7 @@ impl Making<'_> {
         let name = tool.clone();
         // Of a call that does more than read: its key, if it has one.
         let sent = Arc::new(Mutex::new(None));
-        let unasked = Arc::new(Mutex::new(Unasked::default()));
+        let unasked = Arc::new(Mutex::new(UnaskedConfirmation::default()));
         let resending = sent.clone();
         let (sending, asking, quiet, own) = (sent.clone(), unasked.clone(), out.json, key.clone());
         let progress = reached.progress.clone();
@@ -173,15 +174,15 @@ impl Making<'_> {
                 *lock(&resending) = None;
                 let notes = review(&reviewing, trust, (tool, arguments), foreseen);
                 // The user reads them with the question.
-                if foreseen.judgement != Judgement::Ask || foreseen.defers {
+                if foreseen.judgement != Verdict::Ask || foreseen.defers {
                     noted.note(&notes);
                 }
                 *lock(&noting) = notes;
                 *lock(&leaving) = foreseen.defers.then(|| (arguments.clone(), foreseen.clone()));
             })
-            .confirm(async move |proposal: Proposal| {
-                let Proposal { tool, arguments, foreseen, .. } = proposal.clone();
-                *lock(&asking) = Unasked {
+            .confirm(async move |proposal: ConfirmRequest| {
+                let ConfirmRequest { tool, arguments, foreseen, .. } = proposal.clone();
+                *lock(&asking) = UnaskedConfirmation {
                     destructive: foreseen.hints.is_destructive(),
                     decision_changed: proposal.decision_changed,
                 };
@@ -195,7 +196,7 @@ impl Making<'_> {
             .on_progress(move |news| progress.tell(&news))
             .on_send(move |key| {
                 // An untrusted server's keys are only a claim.
-                if let (Some(key), None, false, Trust::Known) = (key, &own, quiet, trust) {
+                if let (Some(key), None, false, Trust::Trusted) = (key, &own, quiet, trust) {
                     eprintln!("key {key}: the server runs the same call with --key {key} once");
                 }
                 *lock(&sending) = Some(key.map(ToString::to_string));
@@ -219,12 +220,12 @@ impl Making<'_> {
         reached.progress.clear();
         let sent = lock(&sent).take();
         // Only a key that the server keeps is worth a word.
-        let keeps_keys = has_keys && trust == Trust::Known;
+        let keeps_keys = has_keys && trust == Trust::Trusted;
         let key = key.or_else(|| sent.clone().flatten()).filter(|_| keeps_keys);
         // What only reads has changed nothing, whatever became of it.
         let writes = sent.is_some();
         let Some(done) = done else {
-            let trouble = Trouble::interrupted();
+            let trouble = CliError::interrupted();
             let progress = &reached.progress;
             return Err(match writes {
                 // The question is not answered, so the call has not started.
@@ -237,7 +238,7 @@ impl Making<'_> {
         let result = match done {
             Ok(result) => result,
             // A no that nobody can have said.
-            Err(Error::Refused(Refusal::Person)) if reached.person.is_none() => {
+            Err(Error::Refused(RefusalSource::Person)) if reached.person.is_none() => {
                 let (unasked, notes) = (*lock(&unasked), lock(&notes).clone());
                 return Err(nobody_there(trust, unasked, notes));
             }
@@ -259,8 +260,8 @@ impl Making<'_> {
             reached.progress.note(&[SKIPPED.to_owned()]);
         }
         if result.is_error() {
-            let trouble = Trouble::of_result(&result);
-            let doubted = writes && trust != Trust::Known;
+            let trouble = CliError::of_result(&result);
+            let doubted = writes && trust != Trust::Trusted;
             return Err(match result.failure() {
                 None => trouble,
                 // Only an untrusted server says how far the call came: its word is no reason to repeat it.
@@ -297,7 +298,7 @@ fn tell_result(
     key: Option<&str>,
     notes: Vec<String>,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     if out.json {
         let more = [
             ("key", value!(key)),
@@ -320,16 +321,16 @@ fn tell_result(
 }
 
 /// What to do about a call that has no answer.
-fn failed(error: Error, writes: bool, key: Option<&str>) -> Trouble {
+fn failed(error: Error, writes: bool, key: Option<&str>) -> CliError {
     // What came back is told, whatever it is.
     let told = matches!(error, Error::ResultInvalid { .. });
-    let may_be_done = writes && error.may_have_been_done() && !told;
-    let trouble = Trouble::from(error);
+    let may_be_done = writes && error.may_have_run() && !told;
+    let trouble = CliError::from(error);
     if may_be_done { unsure(trouble.unproven(Exit::Failed), key) } else { trouble }
 }
 
 /// How to find out, where a call may have been done.
-fn unsure(trouble: Trouble, key: Option<&str>) -> Trouble {
+fn unsure(trouble: CliError, key: Option<&str>) -> CliError {
     match key {
         Some(key) => trouble
             .next(format!(
@@ -342,7 +343,7 @@ fn unsure(trouble: Trouble, key: Option<&str>) -> Trouble {
 }
 
 /// How to find the question again that a call waits for.
-fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
+fn undecided(trouble: CliError, key: Option<&str>) -> CliError {
     let (trouble, again) = match key {
         Some(key) => {
             (trouble.detail("key", key.into()), format!("the same call with --key {}", word(key)))
@@ -355,7 +356,7 @@ fn undecided(trouble: Trouble, key: Option<&str>) -> Trouble {
 }
 
 /// What to do about a call that was not let through, or is lost.
-fn advised(trouble: Trouble, told: &Failure, key: Option<&str>) -> Trouble {
+fn advised(trouble: CliError, told: &Failure, key: Option<&str>) -> CliError {
     let trouble = match key {
         Some(key) => trouble.detail("key", key.into()),
         None => trouble,
@@ -381,7 +382,7 @@ fn advised(trouble: Trouble, told: &Failure, key: Option<&str>) -> Trouble {
 }
 
 /// What the server says to call instead.
-fn suggested(trouble: Trouble, told: &Failure) -> Trouble {
+fn suggested(trouble: CliError, told: &Failure) -> CliError {
     match &told.instead {
         // Tool and arguments are the server's, so they are no command to copy.
         Some((tool, arguments)) => trouble.next(format!(

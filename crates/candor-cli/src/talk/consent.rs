@@ -4,20 +4,20 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use candor::desk::json;
 use candor::desk::shown::shown;
-use candor_client::hints::Source;
-use candor_client::{Basis, KnownTool, Proposal, Trust};
+use candor_client::hints::HintSource;
+use candor_client::{ConfirmRequest, EffectSource, KnownTool, Trust};
 use serde_json::{Map, Value};
 
 use super::progress::Progress;
-use super::question::Person;
+use super::question::TerminalUser;
 use super::safe;
-use super::trouble::Trouble;
+use super::trouble::CliError;
 use crate::exit::Exit;
 use crate::width::cut;
 
 /// Who says yes.
 pub(super) struct Consent {
-    pub(super) person: Option<Arc<Person>>,
+    pub(super) person: Option<Arc<TerminalUser>>,
     pub(super) progress: Arc<Progress>,
     /// They have said so beforehand.
     pub(super) yes: bool,
@@ -40,7 +40,7 @@ pub(super) enum Answer {
 }
 
 impl Consent {
-    pub(super) async fn to(self, proposal: Proposal) -> Answer {
+    pub(super) async fn to(self, proposal: ConfirmRequest) -> Answer {
         let notes = self.notes.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if self.yes {
             self.progress.note(&notes);
@@ -60,7 +60,7 @@ impl Consent {
 
 /// A question that could not be put.
 #[derive(Debug, Clone, Copy, Default)]
-pub(super) struct Unasked {
+pub(super) struct UnaskedConfirmation {
     pub(super) destructive: bool,
     pub(super) decision_changed: bool,
 }
@@ -68,22 +68,22 @@ pub(super) struct Unasked {
 /// Nobody was there to ask.
 pub(super) fn nobody_there(
     trust: Trust,
-    Unasked { destructive, decision_changed }: Unasked,
+    UnaskedConfirmation { destructive, decision_changed }: UnaskedConfirmation,
     notes: Vec<String>,
-) -> Trouble {
+) -> CliError {
     let why = match trust {
         _ if decision_changed => "the server no longer asks for approval of this call",
-        Trust::Known if !destructive => "this call needs your confirmation",
-        Trust::Known => "this call may delete or overwrite something",
-        Trust::Stranger => "this server is untrusted, so every call of it needs confirmation",
+        Trust::Trusted if !destructive => "this call needs your confirmation",
+        Trust::Trusted => "this call may delete or overwrite something",
+        Trust::Untrusted => "this server is untrusted, so every call of it needs confirmation",
     };
     let message = format!("{why}, and no terminal is available. Nothing was run.");
-    let trouble = Trouble::new(Exit::Refused, "refused", message)
+    let trouble = CliError::new(Exit::Refused, "refused", message)
         .next("--yes confirms in advance; `candor explain` shows the call's effect");
-    let trouble = notes.into_iter().fold(trouble, Trouble::next);
+    let trouble = notes.into_iter().fold(trouble, CliError::next);
     match trust {
-        Trust::Known => trouble,
-        Trust::Stranger => trouble.next("--trust hints, if you know this server"),
+        Trust::Trusted => trouble,
+        Trust::Untrusted => trouble.next("--trust hints, if you know this server"),
     }
 }
 
@@ -95,8 +95,8 @@ const TELLING: usize = 4;
 const COLUMNS: usize = 40;
 
 /// Returns the last line, where the answer is typed. It repeats what matters: the lines above may have been pushed out of sight.
-fn question(proposal: &Proposal) -> String {
-    let Proposal { tool, arguments, foreseen, .. } = proposal;
+fn question(proposal: &ConfirmRequest) -> String {
+    let ConfirmRequest { tool, arguments, foreseen, .. } = proposal;
     let empty = Map::new();
     let given = arguments.as_object().unwrap_or(&empty);
     // What is short tells most: paths, names, choices, numbers.
@@ -128,18 +128,22 @@ fn is_secret(tool: &KnownTool, name: &str) -> bool {
 }
 
 /// What a person is asked, all of it safe to show.
-fn in_words(proposal: &Proposal) -> String {
-    let Proposal { tool, arguments, foreseen, preview, .. } = proposal;
+fn in_words(proposal: &ConfirmRequest) -> String {
+    let ConfirmRequest { tool, arguments, foreseen, preview, .. } = proposal;
     let known = match (proposal.trust, foreseen.basis) {
-        (Trust::Known, Basis::Asked) => {
+        (Trust::Trusted, EffectSource::Asked) => {
             "evaluated by the server for exactly these arguments".to_owned()
         }
-        (Trust::Known, Basis::Declared) if foreseen.said.sources.contains(&Source::Default) => {
+        (Trust::Trusted, EffectSource::Declared)
+            if foreseen.said.sources.contains(&HintSource::Default) =>
+        {
             "declared in part by the tool for all its calls; the worst case applies to the rest"
                 .to_owned()
         }
-        (Trust::Known, Basis::Declared) => "declared by the tool for all its calls".to_owned(),
-        (Trust::Stranger, Basis::Asked | Basis::Declared) => format!(
+        (Trust::Trusted, EffectSource::Declared) => {
+            "declared by the tool for all its calls".to_owned()
+        }
+        (Trust::Untrusted, EffectSource::Asked | EffectSource::Declared) => format!(
             "assumed, because the server is untrusted; it reports: {}",
             foreseen.said.hints.in_words()
         ),

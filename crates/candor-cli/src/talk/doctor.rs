@@ -16,13 +16,13 @@ use tokio::sync::mpsc;
 
 use super::safe;
 use super::server::{
-    Heard, Server, UNCERTIFIED, WITHOUT_TLS, ended, is_uncertified, is_without_tls, knows_nothing,
-    named, not_mcp, nothing_more, result, to,
+    Server, StderrLines, UNCERTIFIED, WITHOUT_TLS, ended, is_uncertified, is_without_tls,
+    knows_nothing, named, not_mcp, nothing_more, result, to,
 };
-use super::trouble::Trouble;
+use super::trouble::CliError;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Found, Own, Surroundings};
+use crate::reach::{CliEnvironment, CommandWords, ResolvedTarget};
 use crate::signature::named as word;
 use crate::stop;
 use crate::width::cut;
@@ -31,7 +31,7 @@ use candor_client::config::{Target, host};
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
-pub(crate) struct Args {
+pub(crate) struct DoctorArgs {
     /// The server: a URL, :PORT, or a name from the files of your hosts
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
@@ -52,14 +52,14 @@ const NAMES: usize = 5;
 /// As much of a reason as fits in one line.
 const REASON: usize = 200;
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, server } = args;
+pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
+    let DoctorArgs { words, server } = args;
     stop::listen();
     let mut report =
         Report { out: Out::new(server.json), steps: Vec::new(), redactor: Redactor::default() };
     let done = tokio::select! {
         done = examine(&server, words, &mut report) => done,
-        () = stop::asked() => Err(Trouble::interrupted()),
+        () = stop::asked() => Err(CliError::interrupted()),
     };
     let done = match done {
         Ok(()) if server.json => result(&mut report.out, &json!({"checks": report.steps})),
@@ -104,7 +104,7 @@ impl Report {
         self.step(check, "note", found.as_ref())
     }
 
-    fn wrong(&mut self, check: &'static str, trouble: Trouble) -> Trouble {
+    fn wrong(&mut self, check: &'static str, trouble: CliError) -> CliError {
         let trouble = trouble.under(&self.redactor);
         let found = trouble.in_one_line();
         self.steps.push(json!({"check": check, "state": "fails", "found": found}));
@@ -123,9 +123,9 @@ impl Report {
     }
 }
 
-async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Result<(), Trouble> {
-    let here = Surroundings::real();
-    let sought = server.reach.find(words, Own::Names, &here);
+async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Result<(), CliError> {
+    let here = CliEnvironment::real();
+    let sought = server.reach.find(words, CommandWords::Names, &here);
     let (sought, rest) = sought.map_err(|failure| report.wrong("target", failure.into()))?;
     nothing_more(&rest)?;
     let found = sought.agreed(&here).await;
@@ -140,7 +140,7 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
         Target::Program { program, cwd, .. } => installed(program, cwd.as_deref(), report),
     };
     reached?;
-    let heard = Heard::default();
+    let heard = StderrLines::default();
     let client = connect(server, &found, &heard, report).await?;
     let time = server.reach.timeout.unwrap_or(COMPILE);
     let done = listed(&client, time, report).await;
@@ -149,11 +149,11 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
 }
 
 /// The name leads to an address, and somebody listens there.
-async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Result<(), Trouble> {
+async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Result<(), CliError> {
     let time = time.unwrap_or(CONNECT).min(CONNECT);
     let name = host(url).trim_start_matches('[').trim_end_matches(']');
     let port = port(url);
-    let failed = |message: String| Trouble::new(Exit::Unreachable, "unreachable", message);
+    let failed = |message: String| CliError::new(Exit::Unreachable, "unreachable", message);
     let found = tokio::time::timeout(time, lookup_host((name, port))).await;
     let addresses: Vec<SocketAddr> = match found.unwrap_or_else(|late| Err(late.into())) {
         Ok(addresses) => addresses.collect(),
@@ -190,12 +190,12 @@ fn port(url: &str) -> u16 {
 }
 
 /// The program is there. Whether it may be started is found out by starting it.
-fn installed(program: &str, cwd: Option<&Path>, report: &mut Report) -> Result<(), Trouble> {
+fn installed(program: &str, cwd: Option<&Path>, report: &mut Report) -> Result<(), CliError> {
     match find(program, cwd) {
         Some(path) => Ok(report.ok("program", shown(&path.to_string_lossy()).to_string())?),
         None => {
             let message = format!("there is no program {}", shown(program));
-            let trouble = Trouble::new(Exit::Unreachable, "unreachable", message).next(
+            let trouble = CliError::new(Exit::Unreachable, "unreachable", message).next(
                 "is it installed, and in a folder of PATH? Hosts have a shorter PATH than shells: name the whole path there",
             );
             Err(report.wrong("program", trouble))
@@ -227,10 +227,10 @@ fn period(lines: &[String]) -> usize {
 /// It speaks the protocol, and lets us in.
 async fn connect(
     server: &Server,
-    found: &Found,
-    heard: &Heard,
+    found: &ResolvedTarget,
+    heard: &StderrLines,
     report: &mut Report,
-) -> Result<Client, Trouble> {
+) -> Result<Client, CliError> {
     let trust = server.reach.trust(found);
     let mut connect =
         to(&found.target, Some(heard)).named("candor", env!("CARGO_PKG_VERSION")).trust(trust);
@@ -264,7 +264,7 @@ async fn connect(
             };
             let mut trouble = match knows_nothing(&error) {
                 true => not_mcp(error, &found.target),
-                false => Trouble::from(error),
+                false => CliError::from(error),
             };
             if let Some(advice) = advice {
                 trouble = trouble.next(advice);
@@ -307,15 +307,15 @@ async fn connect(
     };
     report.ok("authorised", authorised)?;
     let counted = match trust {
-        Trust::Known => "the hints of its tools count (--trust hints)",
-        Trust::Stranger => "the hints of its tools do not count (--trust none)",
+        Trust::Trusted => "the hints of its tools count (--trust hints)",
+        Trust::Untrusted => "the hints of its tools do not count (--trust none)",
     };
     report.ok("trust", counted)?;
     Ok(client)
 }
 
 /// What it offers can be used.
-async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<(), Trouble> {
+async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<(), CliError> {
     match client.tools().await {
         Err(Error::Unsupported(_)) => report.note("tools", "it offers none")?,
         Err(error) => return Err(report.wrong("tools", error.into())),

@@ -3,25 +3,25 @@
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
-use candor::hints::Source;
+use candor::hints::HintSource;
 use candor::protocol::names::argument::IDEMPOTENCY_KEY;
-use candor_client::{Basis, Error, Foreseen, Judgement, Key, KnownTool, Policy, Trust};
+use candor_client::{EffectSource, Error, Explanation, HostPolicy, Key, KnownTool, Trust, Verdict};
 use serde_json::{Value, json};
 
-use super::foresight::{Next, review};
+use super::foresight::{NextStep, review};
 use super::pins::Pins;
-use super::server::{Reached, Server, ended, result};
-use super::trouble::Trouble;
+use super::server::{ConnectedServer, Server, ended, result};
+use super::trouble::CliError;
 use super::{content, given, safe};
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{Own, Surroundings};
+use crate::reach::{CliEnvironment, CommandWords};
 
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "candor explain TARGET TOOL [K=V]...\n       candor explain TOOL [K=V]... -- PROGRAM [ARGS]..."
 )]
-pub(crate) struct Args {
+pub(crate) struct ExplainArgs {
     /// The server, the tool, and its arguments
     #[arg(value_name = "TARGET TOOL K=V")]
     words: Vec<String>,
@@ -38,11 +38,11 @@ pub(crate) struct Args {
     server: Server,
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, arguments, preview, server } = args;
+pub(crate) async fn run(args: ExplainArgs) -> ExitCode {
+    let ExplainArgs { words, arguments, preview, server } = args;
     // A server that cannot say what a call would do is what is explained here.
-    let policy = Policy::default().proceed_unforeseen();
-    let words = (words, Own::Names);
+    let policy = HostPolicy::default().proceed_unforeseen();
+    let words = (words, CommandWords::Names);
     let done =
         server.visit(words, policy, given::tool_and_rest, async |reached, (name, rest), out| {
             let tool = reached.client.tool(&name).await?;
@@ -52,15 +52,15 @@ pub(crate) async fn run(args: Args) -> ExitCode {
                 arguments.insert(IDEMPOTENCY_KEY.to_owned(), Key::new().as_str().into());
             }
             let arguments = Value::Object(arguments);
-            let mut foreseen = reached.client.foresee(tool.name(), &arguments).await?;
-            let pins = Pins::of(&reached.found, &Surroundings::real());
+            let mut foreseen = reached.client.explain(tool.name(), &arguments).await?;
+            let pins = Pins::of(&reached.found, &CliEnvironment::real());
             let trust = reached.client.trust();
             let notes = review(&pins, trust, (&tool, &arguments), &mut foreseen);
             let preview = match preview {
                 true => Some(look(reached, &tool, &arguments).await),
                 false => None,
             };
-            let next = Next::of(&foreseen);
+            let next = NextStep::of(&foreseen);
             match out.json {
                 true => {
                     let mut told = as_json(reached, &tool, &arguments, &foreseen, next, preview);
@@ -74,42 +74,42 @@ pub(crate) async fn run(args: Args) -> ExitCode {
 }
 
 /// What the tool's own preview says, safe to show; or why it says nothing.
-type Preview = Result<String, Trouble>;
+type Preview = Result<String, CliError>;
 
-async fn look(reached: &Reached, tool: &KnownTool, arguments: &Value) -> Preview {
+async fn look(reached: &ConnectedServer, tool: &KnownTool, arguments: &Value) -> Preview {
     match reached.client.preview(tool.name(), arguments).await {
         Ok(Some(preview)) => Ok(content::in_words(&preview.content)),
         Ok(None) => Err(no_preview(tool)),
         Err(Error::Refused(_)) => {
             let why = "the preview is a call, too, and may do more than read";
-            Err(Trouble::new(Exit::Refused, "refused", why))
+            Err(CliError::new(Exit::Refused, "refused", why))
         }
-        Err(Error::PreviewFailed(result)) => Err(Trouble::of_result(&result)),
+        Err(Error::PreviewFailed(result)) => Err(CliError::of_result(&result)),
         Err(error) => Err(error.into()),
     }
 }
 
-pub(super) fn no_preview(tool: &KnownTool) -> Trouble {
-    Trouble::usage(format!("{} has no preview", shown(tool.name())))
+pub(super) fn no_preview(tool: &KnownTool) -> CliError {
+    CliError::usage(format!("{} has no preview", shown(tool.name())))
 }
 
-fn source(source: Source) -> &'static str {
+fn source(source: HintSource) -> &'static str {
     match source {
-        Source::Resolved => "asked",
-        Source::Declared => "declared",
-        Source::Default => "default",
+        HintSource::Resolved => "asked",
+        HintSource::Declared => "declared",
+        HintSource::Default => "default",
     }
 }
 
 fn tell(
-    reached: &Reached,
-    foreseen: &Foreseen,
-    next: Next,
+    reached: &ConnectedServer,
+    foreseen: &Explanation,
+    next: NextStep,
     notes: &[String],
     preview: Option<Preview>,
     out: &mut Out,
-) -> Result<(), Trouble> {
-    let Foreseen { hints, said, .. } = foreseen;
+) -> Result<(), CliError> {
+    let Explanation { hints, said, .. } = foreseen;
     let words = foreseen.in_words();
     let words = if hints.is_destructive() { out.strong(&words) } else { words };
     out.line(&format!("{words}   → {}", next.in_words()))?;
@@ -127,11 +127,11 @@ fn tell(
     out.line("")?;
     let name = reached.name();
     out.line(&match (reached.client.trust(), foreseen.basis) {
-        (Trust::Known, Basis::Asked) => {
+        (Trust::Trusted, EffectSource::Asked) => {
             format!("{name} is trusted, and evaluated exactly these arguments.")
         }
-        (Trust::Known, Basis::Declared) => {
-            let declared = match said.sources.contains(&Source::Default) {
+        (Trust::Trusted, EffectSource::Declared) => {
+            let declared = match said.sources.contains(&HintSource::Default) {
                 true => {
                     "some of these hints for all its calls; the worst case applies to the others"
                 }
@@ -139,16 +139,16 @@ fn tell(
             };
             format!("{name} is trusted. The tool declares {declared}.")
         }
-        (Trust::Stranger, Basis::Asked | Basis::Declared) => {
+        (Trust::Untrusted, EffectSource::Asked | EffectSource::Declared) => {
             format!("{name} is untrusted, so the worst case applies. (--trust hints)")
         }
         _ => format!("{name} does not classify this tool, so the worst case applies."),
     })?;
     if let Some(judgement) = foreseen.server {
         let does = match judgement {
-            Judgement::Allow => "allows this call",
-            Judgement::Ask => "requires approval for this call",
-            Judgement::Deny => "denies this call",
+            Verdict::Allow => "allows this call",
+            Verdict::Ask => "requires approval for this call",
+            Verdict::Deny => "denies this call",
         };
         out.line(&format!("The server's policy {does}."))?;
     }
@@ -168,11 +168,11 @@ fn tell(
 }
 
 fn as_json(
-    reached: &Reached,
+    reached: &ConnectedServer,
     tool: &KnownTool,
     arguments: &Value,
-    foreseen: &Foreseen,
-    next: Next,
+    foreseen: &Explanation,
+    next: NextStep,
     preview: Option<Preview>,
 ) -> Value {
     let said = foreseen.said;
@@ -197,13 +197,13 @@ fn as_json(
         },
         "fields": foreseen.fields,
         "basis": match foreseen.basis {
-            Basis::Asked => "asked",
-            Basis::Declared => "declared",
+            EffectSource::Asked => "asked",
+            EffectSource::Declared => "declared",
             _ => "nothing",
         },
-        "trusted": reached.client.trust() == Trust::Known,
+        "trusted": reached.client.trust() == Trust::Trusted,
         "hostVerdict": foreseen.judgement.as_str(),
-        "serverVerdict": foreseen.server.map(Judgement::as_str),
+        "serverVerdict": foreseen.server.map(Verdict::as_str),
         "failed": foreseen.failed.as_ref().map(ToString::to_string),
         "preview": preview,
         "noPreview": no_preview,

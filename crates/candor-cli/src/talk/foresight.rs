@@ -1,15 +1,15 @@
 //! The decision on a call, before it is made.
 
 use candor::desk::shown::shown;
-use candor_client::{Basis, Foreseen, Judgement, KnownTool, Trust};
+use candor_client::{EffectSource, Explanation, KnownTool, Trust, Verdict};
 use serde_json::Value;
 
 use super::pins::Pins;
-use super::trouble::Trouble;
+use super::trouble::CliError;
 
 /// What happens next.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Next {
+pub(super) enum NextStep {
     Runs,
     AskedHere,
     /// The server asks for approval, and the CLI does not ask as well.
@@ -20,17 +20,17 @@ pub(super) enum Next {
     RefusedThere,
 }
 
-impl Next {
-    pub(super) fn of(foreseen: &Foreseen) -> Self {
+impl NextStep {
+    pub(super) fn of(foreseen: &Explanation) -> Self {
         let server = foreseen.server;
         match foreseen.judgement {
-            Judgement::Deny => Self::RefusedHere,
-            _ if server == Some(Judgement::Deny) => Self::RefusedThere,
-            Judgement::Ask if foreseen.defers => Self::Approval,
-            Judgement::Ask if server == Some(Judgement::Ask) => Self::AskedTwice,
-            Judgement::Ask => Self::AskedHere,
-            Judgement::Allow if server == Some(Judgement::Ask) => Self::Approval,
-            Judgement::Allow => Self::Runs,
+            Verdict::Deny => Self::RefusedHere,
+            _ if server == Some(Verdict::Deny) => Self::RefusedThere,
+            Verdict::Ask if foreseen.defers => Self::Approval,
+            Verdict::Ask if server == Some(Verdict::Ask) => Self::AskedTwice,
+            Verdict::Ask => Self::AskedHere,
+            Verdict::Allow if server == Some(Verdict::Ask) => Self::Approval,
+            Verdict::Allow => Self::Runs,
         }
     }
 
@@ -65,7 +65,7 @@ pub(super) fn review(
     pins: &Pins,
     trust: Trust,
     (tool, arguments): (&KnownTool, &Value),
-    foreseen: &mut Foreseen,
+    foreseen: &mut Explanation,
 ) -> Vec<String> {
     let mut notes = Vec::new();
     let name = shown(tool.name());
@@ -74,7 +74,7 @@ pub(super) fn review(
         foreseen.ask_here();
         notes.push(format!("You agreed to {name} as: {agreed}. The server now says: {now}."));
     }
-    if foreseen.server == Some(Judgement::Ask) && pins.has_skipped_approval() {
+    if foreseen.server == Some(Verdict::Ask) && pins.has_skipped_approval() {
         foreseen.ask_here();
         notes.push(
             "This server once ran a call without the approval that it had announced, so you must confirm."
@@ -82,9 +82,9 @@ pub(super) fn review(
         );
     }
     if let Some(error) = &foreseen.failed {
-        let reason = Trouble::from(error.clone()).in_one_line();
+        let reason = CliError::from(error.clone()).in_one_line();
         let counts = match (trust, foreseen.basis) {
-            (Trust::Known, Basis::Declared) => "the tool's own hints apply",
+            (Trust::Trusted, EffectSource::Declared) => "the tool's own hints apply",
             _ => "the worst case applies",
         };
         notes.push(format!("The server could not explain this call ({reason}), so {counts}."));

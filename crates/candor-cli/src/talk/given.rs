@@ -10,7 +10,7 @@ use candor_schema::Schema;
 use serde_json::{Map, Value};
 use tokio::sync::oneshot;
 
-use super::trouble::Trouble;
+use super::trouble::CliError;
 use crate::arguments::{self, Invalid};
 use crate::signature;
 
@@ -29,11 +29,11 @@ pub(super) fn takes_key(client: &Client, tool: &KnownTool) -> bool {
 }
 
 /// The name of a tool and the words that follow it.
-pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>), Trouble> {
+pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>), CliError> {
     let mut words = words.into_iter();
     match words.next() {
         Some(tool) => Ok((tool, words.collect())),
-        None => Err(Trouble::usage("which tool? `candor tools` lists them")),
+        None => Err(CliError::usage("which tool? `candor tools` lists them")),
     }
 }
 
@@ -43,15 +43,15 @@ pub(super) async fn read(
     tool: &Arc<KnownTool>,
     words: Vec<String>,
     whole: Option<String>,
-) -> Result<Map<String, Value>, Trouble> {
+) -> Result<Map<String, Value>, CliError> {
     let (tool, has_keys) = (tool.clone(), client.has_keys());
     aside(move || fitting(&tool, has_keys, &words, whole.as_deref())).await
 }
 
 /// Reads on a thread of its own: what is still to be typed may take as long as it likes, and Ctrl-C is heard meanwhile.
 pub(super) async fn aside<T: Send + 'static>(
-    read: impl FnOnce() -> Result<T, Trouble> + Send + 'static,
-) -> Result<T, Trouble> {
+    read: impl FnOnce() -> Result<T, CliError> + Send + 'static,
+) -> Result<T, CliError> {
     let (tell, told) = oneshot::channel();
     // Not a task of the runtime, which would wait for it at the end.
     thread::spawn(move || {
@@ -65,7 +65,7 @@ fn fitting(
     has_keys: bool,
     words: &[String],
     whole: Option<&str>,
-) -> Result<Map<String, Value>, Trouble> {
+) -> Result<Map<String, Value>, CliError> {
     let input = without_own(tool, has_keys);
     let definition = signature::Tool { input: &input, ..definition(tool) };
     let given = arguments::read(words, whole, &definition, &mut Stdin::default())?;

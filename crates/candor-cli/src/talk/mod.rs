@@ -35,5 +35,5 @@ use crate::exit::Failure;
 
 /// How a command ends that failed, in words or for programs; also one that talks to nobody.
 pub(crate) fn failed(failure: Failure, as_json: bool) -> ExitCode {
-    trouble::Trouble::from(failure).end(as_json)
+    trouble::CliError::from(failure).end(as_json)
 }

@@ -5,14 +5,14 @@
 use std::collections::BTreeMap;
 
 use candor::desk::shown::shown;
-use candor::hints::{Declared, Effect, Effective, Hints, Source};
-use candor_client::{Basis, Foreseen, KnownTool};
+use candor::hints::{DeclaredHints, Effect, EffectiveHints, HintSource, Hints};
+use candor_client::{EffectSource, Explanation, KnownTool};
 use candor_schema::canonical;
 use serde_json::Value;
 
 use crate::digest;
-use crate::reach::{Found, Surroundings};
-use crate::remembered::Remembered;
+use crate::reach::{CliEnvironment, ResolvedTarget};
+use crate::remembered::AcceptedStore;
 use candor_client::config::Target;
 
 /// A file of the state folder, a line for each tool and each change: the tool and its server, its definition, its effect, its name.
@@ -22,8 +22,8 @@ const FILE: &str = "tools";
 const SKIPPED: &str = "skipped-approvals";
 
 pub(super) struct Pins {
-    remembered: Remembered,
-    skipped: Remembered,
+    remembered: AcceptedStore,
+    skipped: AcceptedStore,
     /// What is reached or started, and where.
     server: [String; 2],
 }
@@ -49,7 +49,7 @@ struct PinnedEffect {
 }
 
 impl Pins {
-    pub(super) fn of(found: &Found, here: &Surroundings) -> Self {
+    pub(super) fn of(found: &ResolvedTarget, here: &CliEnvironment) -> Self {
         let folder = match &found.target {
             Target::Url { .. } => String::new(),
             Target::Program { cwd, .. } => {
@@ -57,8 +57,8 @@ impl Pins {
             }
         };
         Self {
-            remembered: Remembered::of(here, FILE),
-            skipped: Remembered::of(here, SKIPPED),
+            remembered: AcceptedStore::of(here, FILE),
+            skipped: AcceptedStore::of(here, SKIPPED),
             server: [found.to_string(), folder],
         }
     }
@@ -90,7 +90,7 @@ impl Pins {
         &self,
         tool: &KnownTool,
         arguments: &Value,
-        now: &Foreseen,
+        now: &Explanation,
     ) -> Option<String> {
         let (definition, choices) = (definition(tool), choices(tool, arguments, now));
         let schema = schema(tool);
@@ -116,7 +116,7 @@ impl Pins {
     }
 
     /// Keeps that the user agreed to such a call.
-    pub(super) fn keep(&self, tool: &KnownTool, arguments: &Value, agreed: &Foreseen) {
+    pub(super) fn keep(&self, tool: &KnownTool, arguments: &Value, agreed: &Explanation) {
         let effect = PinnedEffect {
             hints: agreed.said.hints,
             unclassified: agreed.said.is_unclassified(),
@@ -181,7 +181,7 @@ impl PinnedEffect {
         let [read_only, destructive, idempotent, open_world, unclassified] = bits[..] else {
             return None;
         };
-        let declared = Declared {
+        let declared = DeclaredHints {
             effect: Effect::from_word(effect),
             ..Hints::new(read_only, destructive, idempotent, open_world).declared()
         };
@@ -207,8 +207,8 @@ impl PinnedEffect {
     }
 
     fn in_words(&self) -> String {
-        let source = if self.unclassified { Source::Default } else { Source::Declared };
-        Effective { hints: self.hints, sources: [source; 4] }.in_words()
+        let source = if self.unclassified { HintSource::Default } else { HintSource::Declared };
+        EffectiveHints { hints: self.hints, sources: [source; 4] }.in_words()
     }
 }
 
@@ -246,8 +246,8 @@ impl Choices {
 }
 
 /// Returns the choices that an effect is of; none if the server was not asked about them.
-fn choices(tool: &KnownTool, arguments: &Value, effect: &Foreseen) -> Choices {
-    if effect.basis != Basis::Asked {
+fn choices(tool: &KnownTool, arguments: &Value, effect: &Explanation) -> Choices {
+    if effect.basis != EffectSource::Asked {
         return Choices::default();
     }
     let is_choice = |schema: &Value| {

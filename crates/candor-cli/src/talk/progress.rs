@@ -157,13 +157,13 @@ impl Progress {
     }
 
     /// Notes that we ask the user whether the call may be sent, until what is returned is dropped.
-    pub(super) fn confirming(&self) -> Counted<'_> {
-        Counted::one(&self.confirmations)
+    pub(super) fn confirming(&self) -> CountGuard<'_> {
+        CountGuard::one(&self.confirmations)
     }
 
     /// Notes that the server asks the user whether the call may start, until what is returned is dropped.
-    pub(super) fn approving(&self) -> Counted<'_> {
-        Counted::one(&self.approvals)
+    pub(super) fn approving(&self) -> CountGuard<'_> {
+        CountGuard::one(&self.approvals)
     }
 
     /// Whether a question is open without whose answer the call does not start. Of an untrusted server that is only a claim.
@@ -190,24 +190,24 @@ impl Progress {
     }
 
     /// Writes nothing until what is returned is dropped.
-    pub(super) fn pause(&self) -> Counted<'_> {
-        let paused = Counted::one(&self.paused);
+    pub(super) fn pause(&self) -> CountGuard<'_> {
+        let paused = CountGuard::one(&self.paused);
         self.clear();
         paused
     }
 }
 
 /// One more of something, while it is there.
-pub(super) struct Counted<'a>(&'a AtomicUsize);
+pub(super) struct CountGuard<'a>(&'a AtomicUsize);
 
-impl<'a> Counted<'a> {
+impl<'a> CountGuard<'a> {
     fn one(count: &'a AtomicUsize) -> Self {
         count.fetch_add(1, Ordering::AcqRel);
         Self(count)
     }
 }
 
-impl Drop for Counted<'_> {
+impl Drop for CountGuard<'_> {
     fn drop(&mut self) {
         self.0.fetch_sub(1, Ordering::AcqRel);
     }

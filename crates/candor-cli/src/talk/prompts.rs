@@ -3,26 +3,26 @@
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
-use candor_client::Policy;
+use candor_client::HostPolicy;
 use candor_client::types::{GetPromptResult, Prompt, PromptArgument};
 use candor_schema::nearest;
 use serde_json::{Value, json};
 
 use super::given::{Stdin, aside};
-use super::server::{Reached, Server, ended, result};
-use super::trouble::Trouble;
+use super::server::{ConnectedServer, Server, ended, result};
+use super::trouble::CliError;
 use super::{content, safe};
 use crate::arguments;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::CommandWords;
 use crate::signature;
 
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "candor prompts TARGET [NAME [K=V]...]\n       candor prompts [NAME [K=V]...] -- PROGRAM [ARGS]..."
 )]
-pub(crate) struct Args {
+pub(crate) struct PromptsArgs {
     /// The server; and a prompt to fill in, with its arguments
     #[arg(value_name = "TARGET NAME K=V")]
     words: Vec<String>,
@@ -31,20 +31,21 @@ pub(crate) struct Args {
     server: Server,
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, server } = args;
-    let words = (words, Own::Names);
-    let done = server.visit(words, Policy::default(), Ok, async |reached, rest: Vec<_>, out| {
-        let prompts = reached.client.prompts().await?;
-        match rest.split_first() {
-            None => list(&prompts, out),
-            Some((name, words)) => fill_in(reached, &prompts, name, words.to_vec(), out).await,
-        }
-    });
+pub(crate) async fn run(args: PromptsArgs) -> ExitCode {
+    let PromptsArgs { words, server } = args;
+    let words = (words, CommandWords::Names);
+    let done =
+        server.visit(words, HostPolicy::default(), Ok, async |reached, rest: Vec<_>, out| {
+            let prompts = reached.client.prompts().await?;
+            match rest.split_first() {
+                None => list(&prompts, out),
+                Some((name, words)) => fill_in(reached, &prompts, name, words.to_vec(), out).await,
+            }
+        });
     ended(done.await, server.json)
 }
 
-fn list(prompts: &[Prompt], out: &mut Out) -> Result<(), Trouble> {
+fn list(prompts: &[Prompt], out: &mut Out) -> Result<(), CliError> {
     if out.json {
         return result(out, &json!({"prompts": prompts}));
     }
@@ -66,12 +67,12 @@ fn list(prompts: &[Prompt], out: &mut Out) -> Result<(), Trouble> {
 }
 
 async fn fill_in(
-    reached: &Reached,
+    reached: &ConnectedServer,
     prompts: &[Prompt],
     name: &str,
     words: Vec<String>,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     let Some(prompt) = prompts.iter().find(|prompt| prompt.name == name).cloned() else {
         return Err(unknown(name, prompts));
     };
@@ -92,10 +93,10 @@ async fn fill_in(
     }
 }
 
-fn unknown(name: &str, prompts: &[Prompt]) -> Trouble {
+fn unknown(name: &str, prompts: &[Prompt]) -> CliError {
     let meant = nearest(name, prompts.iter().map(|prompt| prompt.name.as_str()));
     let meant = meant.map(|meant| format!(". Did you mean {}?", shown(meant))).unwrap_or_default();
-    Trouble::new(Exit::Usage, "unknown_prompt", format!("Unknown prompt: {}{meant}", shown(name)))
+    CliError::new(Exit::Usage, "unknown_prompt", format!("Unknown prompt: {}{meant}", shown(name)))
 }
 
 /// What it takes, as tools say it: its arguments are all texts.
@@ -115,7 +116,7 @@ fn definition<'a>(prompt: &'a Prompt, schema: &'a Value) -> signature::Tool<'a> 
     signature::Tool { name: &prompt.name, input: schema, output: None }
 }
 
-fn tell(filled: &GetPromptResult, out: &mut Out) -> Result<(), Trouble> {
+fn tell(filled: &GetPromptResult, out: &mut Out) -> Result<(), CliError> {
     if let Some(description) = &filled.description {
         eprintln!("{}", safe::quoted(description));
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::Arc;
 
-use candor_client::{Elicitation, Elicited};
+use candor_client::{ElicitReply, Elicitation};
 use candor_schema::Schema;
 use serde_json::{Map, Value, json};
 use tokio::sync::Mutex;
@@ -15,7 +15,7 @@ use crate::terminal::{Terminal, read_approval};
 use crate::width::cut;
 
 /// Whoever sits at the terminal. They are asked one thing at a time.
-pub(super) struct Person(pub(super) Mutex<Terminal>);
+pub(super) struct TerminalUser(pub(super) Mutex<Terminal>);
 
 /// What says no to a whole form.
 const NO: &str = "!no";
@@ -39,7 +39,7 @@ const SECRETS: [&str; 9] = [
 /// So many fields of a form are asked for; more is no question to a person.
 const FIELDS: usize = 50;
 
-impl Person {
+impl TerminalUser {
     /// `None`: there is nobody to ask.
     pub(super) fn here() -> Option<Arc<Self>> {
         Terminal::open().map(|terminal| Arc::new(Self(Mutex::new(terminal))))
@@ -47,13 +47,13 @@ impl Person {
 }
 
 /// What the person says to a question of the server. `from`: whose question it is, safe to show.
-pub(super) async fn answer(person: &Person, from: &str, asked: &Elicitation) -> Elicited {
+pub(super) async fn answer(person: &TerminalUser, from: &str, asked: &Elicitation) -> ElicitReply {
     let mut terminal = person.0.lock().await;
     // Nobody was asked, so nobody has answered.
-    ask(&mut terminal, from, asked).await.unwrap_or(Elicited::Cancel)
+    ask(&mut terminal, from, asked).await.unwrap_or(ElicitReply::Cancel)
 }
 
-async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Result<Elicited> {
+async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Result<ElicitReply> {
     eprintln!("\n{from} asks:\n{}", safe::excerpt(&asked.message, safe::WHOLE));
     if let Some(url) = &asked.url {
         eprintln!(
@@ -61,17 +61,17 @@ async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Re
             safe::quoted(url)
         );
         let agreed = terminal.agrees("Do you?").await?;
-        return Ok(if agreed { Elicited::Accept(Map::new()) } else { Elicited::Decline });
+        return Ok(if agreed { ElicitReply::Accept(Map::new()) } else { ElicitReply::Decline });
     }
     let empty = Map::new();
     let fields = asked.schema.get("properties").and_then(Value::as_object).unwrap_or(&empty);
     if fields.len() > FIELDS {
         eprintln!("It has {} fields, which is too many: declined.", fields.len());
-        return Ok(Elicited::Decline);
+        return Ok(ElicitReply::Decline);
     }
     if fields.is_empty() {
         let agreed = terminal.agrees("Do you agree?").await?;
-        return Ok(if agreed { Elicited::Accept(Map::new()) } else { Elicited::Decline });
+        return Ok(if agreed { ElicitReply::Accept(Map::new()) } else { ElicitReply::Decline });
     }
     let required = asked.schema.get("required").and_then(Value::as_array);
     let is_required =
@@ -81,15 +81,15 @@ async fn ask(terminal: &mut Terminal, from: &str, asked: &Elicitation) -> io::Re
     for (name, schema) in fields {
         let field = Field { name, schema, root: &asked.schema, required: is_required(name) };
         match field.ask(terminal).await? {
-            Typed::Value(value) => {
+            TypedAnswer::Value(value) => {
                 form.insert(name.clone(), value);
             }
-            Typed::Nothing => {}
-            Typed::No => return Ok(Elicited::Decline),
-            Typed::Gone => return Ok(Elicited::Cancel),
+            TypedAnswer::Nothing => {}
+            TypedAnswer::No => return Ok(ElicitReply::Decline),
+            TypedAnswer::Gone => return Ok(ElicitReply::Cancel),
         }
     }
-    Ok(Elicited::Accept(form))
+    Ok(ElicitReply::Accept(form))
 }
 
 /// One field of a form.
@@ -100,7 +100,7 @@ struct Field<'a> {
     required: bool,
 }
 
-enum Typed {
+enum TypedAnswer {
     Value(Value),
     /// Left out, or left at its default.
     Nothing,
@@ -109,7 +109,7 @@ enum Typed {
 }
 
 impl Field<'_> {
-    async fn ask(&self, terminal: &mut Terminal) -> io::Result<Typed> {
+    async fn ask(&self, terminal: &mut Terminal) -> io::Result<TypedAnswer> {
         let text = |name: &str| self.schema.get(name).and_then(Value::as_str);
         if let Some(description) = text("description") {
             eprintln!("{}", safe::excerpt(description, safe::PREVIEW));
@@ -137,14 +137,14 @@ impl Field<'_> {
                 true => terminal.ask_hidden(&question).await?,
                 false => terminal.ask(&question).await?,
             };
-            let Some(line) = line else { return Ok(Typed::Gone) };
+            let Some(line) = line else { return Ok(TypedAnswer::Gone) };
             let line = line.trim_end_matches(['\n', '\r']);
             match line.trim() {
-                NO => return Ok(Typed::No),
-                "" if default.is_some() || !self.required => return Ok(Typed::Nothing),
+                NO => return Ok(TypedAnswer::No),
+                "" if default.is_some() || !self.required => return Ok(TypedAnswer::Nothing),
                 "" => eprintln!("this field is required"),
                 _ => match self.read(line) {
-                    Ok(value) => return Ok(Typed::Value(value)),
+                    Ok(value) => return Ok(TypedAnswer::Value(value)),
                     // What was typed is part of the problem's words.
                     Err(_) if secret => eprintln!("the field does not accept this"),
                     // Its choices are the server's words, too.

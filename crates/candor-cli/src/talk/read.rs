@@ -4,19 +4,19 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
-use candor_client::{Contents, Error, Policy, ResourceDescription, bytes_of, is_same_uri};
+use candor_client::{Contents, Error, HostPolicy, ResourceDescription, bytes_of, is_same_uri};
 use serde_json::json;
 
 use super::safe;
 use super::server::{Server, ended, result};
-use super::trouble::{Trouble, refused_metadata};
+use super::trouble::{CliError, refused_metadata};
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::CommandWords;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor read TARGET URI\n       candor read URI -- PROGRAM [ARGS]...")]
-pub(crate) struct Args {
+pub(crate) struct ReadArgs {
     /// The server and the resource
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
@@ -40,16 +40,16 @@ fn mime(text: &str) -> Result<String, &'static str> {
     }
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, kind, metadata, server } = args;
+pub(crate) async fn run(args: ReadArgs) -> ExitCode {
+    let ReadArgs { words, kind, metadata, server } = args;
     let one = |rest: Vec<String>| match <[String; 1]>::try_from(rest) {
         Ok([uri]) => Ok(uri),
         Err(_) => {
-            Err(Trouble::usage("which resource? Name one URI; `candor resources` lists them"))
+            Err(CliError::usage("which resource? Name one URI; `candor resources` lists them"))
         }
     };
-    let words = (words, Own::Uris);
-    let done = server.visit(words, Policy::default(), one, async |reached, uri, out| {
+    let words = (words, CommandWords::Uris);
+    let done = server.visit(words, HostPolicy::default(), one, async |reached, uri, out| {
         if metadata {
             let ResourceDescription { resource, refused, read, .. } =
                 reached.client.describe(&uri).await?;
@@ -66,12 +66,12 @@ pub(crate) async fn run(args: Args) -> ExitCode {
             return tell_metadata(&resource, out);
         }
         let contents = reached.client.read(&uri).await.map_err(|error| match error {
-            Error::Server(_) => Trouble::from(error)
+            Error::Server(_) => CliError::from(error)
                 .next("list its resources with `candor resources` and the same server"),
             _ => error.into(),
         })?;
         if contents.all().is_empty() {
-            return Err(Trouble::new(Exit::Failed, "empty", "the server sent no content"));
+            return Err(CliError::new(Exit::Failed, "empty", "the server sent no content"));
         }
         let wanted = match &kind {
             Some(kind) => Some(contents.format(kind).ok_or_else(|| no_such_type(kind, &contents))?),
@@ -109,7 +109,7 @@ pub(crate) async fn run(args: Args) -> ExitCode {
             0 => Ok(()),
             _ => {
                 let message = format!("{unreadable} of {} contents cannot be read", told.len());
-                Err(Trouble::new(Exit::Failed, "protocol", message).next("--json shows all"))
+                Err(CliError::new(Exit::Failed, "protocol", message).next("--json shows all"))
             }
         }
     });
@@ -132,9 +132,9 @@ fn head(content: &ResourceContents, bytes: usize) -> String {
 }
 
 /// Names the content that cannot be read, and says why.
-fn unread(content: &ResourceContents, error: Error) -> Trouble {
-    let (uri, reason) = (safe::line(&content.uri), Trouble::from(error).in_one_line());
-    Trouble::new(Exit::Failed, "protocol", format!("{uri}: {reason}"))
+fn unread(content: &ResourceContents, error: Error) -> CliError {
+    let (uri, reason) = (safe::line(&content.uri), CliError::from(error).in_one_line());
+    CliError::new(Exit::Failed, "protocol", format!("{uri}: {reason}"))
 }
 
 /// Returns the text of a content, if a terminal takes it.
@@ -149,7 +149,7 @@ fn show(
     bytes: &[u8],
     is_own: bool,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     out.line(&head(content, bytes.len()))?;
     match text_of(bytes) {
         Some(text) => out.line(&safe::quoted(text))?,
@@ -164,7 +164,7 @@ fn show(
 }
 
 /// Writes one content: to a file or a program as it is; to a person only what a terminal takes.
-fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
+fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), CliError> {
     let bytes = bytes_of(content).map_err(|error| unread(content, error))?;
     eprintln!("{}", head(content, bytes.len()));
     if !out.terminal {
@@ -175,18 +175,18 @@ fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), Trouble> {
         let kind = content.mime_type.as_deref().unwrap_or("no type");
         let message =
             format!("{} bytes of {}, which a terminal cannot show", bytes.len(), shown(kind));
-        return Err(Trouble::new(Exit::Failed, "binary", message)
+        return Err(CliError::new(Exit::Failed, "binary", message)
             .next("write them to a file: candor read … > FILE"));
     };
     out.line(&safe::text(text))?;
     Ok(())
 }
 
-fn no_such_type(kind: &str, contents: &Contents) -> Trouble {
+fn no_such_type(kind: &str, contents: &Contents) -> CliError {
     let types = contents.formats().into_iter().map(|content| content.mime_type.as_deref());
     let types: Vec<_> = types.map(|kind| safe::quote(kind.unwrap_or("(no type)"))).collect();
     let message = format!("it has no {}; it has {}", shown(kind), types.join(", "));
-    let trouble = Trouble::new(Exit::Failed, "no_such_type", message);
+    let trouble = CliError::new(Exit::Failed, "no_such_type", message);
     match contents.others().is_empty() {
         true => trouble,
         false => {
@@ -195,7 +195,7 @@ fn no_such_type(kind: &str, contents: &Contents) -> Trouble {
     }
 }
 
-fn tell_metadata(resource: &Resource, out: &mut Out) -> Result<(), Trouble> {
+fn tell_metadata(resource: &Resource, out: &mut Out) -> Result<(), CliError> {
     if out.json {
         return result(out, resource);
     }

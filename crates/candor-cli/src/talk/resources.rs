@@ -5,22 +5,22 @@ use std::process::ExitCode;
 
 use candor::desk::shown::shown;
 use candor_client::types::{Resource, ResourceTemplate};
-use candor_client::{Error, Policy, Step, Stopped, Walk};
+use candor_client::{Error, HostPolicy, Step, Walk, WalkStop};
 use serde_json::{Value, json};
 
 use super::safe;
 use super::server::{Server, ended, nothing_more, result};
-use super::trouble::{Trouble, refused_metadata};
+use super::trouble::{CliError, refused_metadata};
 use crate::number;
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::CommandWords;
 use crate::width::cut;
 
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "candor resources TARGET [URI]\n       candor resources [URI] -- PROGRAM [ARGS]..."
 )]
-pub(crate) struct Args {
+pub(crate) struct ResourcesArgs {
     /// The server; and the resource to start from, instead of all that are listed
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
@@ -33,31 +33,32 @@ pub(crate) struct Args {
     server: Server,
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, depth, server } = args;
+pub(crate) async fn run(args: ResourcesArgs) -> ExitCode {
+    let ResourcesArgs { words, depth, server } = args;
     let one_or_none = |mut rest: Vec<String>| {
         let uri = (!rest.is_empty()).then(|| rest.remove(0));
         nothing_more(&rest).map(|()| uri)
     };
-    let words = (words, Own::Uris);
-    let done = server.visit(words, Policy::default(), one_or_none, async |reached, uri, out| {
-        let client = &reached.client;
-        let (walk, templates) = match &uri {
-            None => (client.walk_all(), client.templates().await?),
-            Some(uri) => (client.walk(uri), Vec::new()),
-        };
-        let mut walk = walk.depth(depth);
-        let steps = steps(&mut walk).await.map_err(|error| match (&uri, &error) {
-            (Some(_), Error::Server(_)) => Trouble::from(error).next(
-                "list its resources with `candor resources` and the same server, without a URI",
-            ),
-            _ => error.into(),
-        })?;
-        if let (Some(uri), Some(refused)) = (&uri, walk.refused_metadata()) {
-            eprintln!("{}", refused_metadata(uri, refused.clone()));
-        }
-        tell(&steps, &templates, walk.stopped(), out)
-    });
+    let words = (words, CommandWords::Uris);
+    let done =
+        server.visit(words, HostPolicy::default(), one_or_none, async |reached, uri, out| {
+            let client = &reached.client;
+            let (walk, templates) = match &uri {
+                None => (client.walk_all(), client.templates().await?),
+                Some(uri) => (client.walk(uri), Vec::new()),
+            };
+            let mut walk = walk.depth(depth);
+            let steps = steps(&mut walk).await.map_err(|error| match (&uri, &error) {
+                (Some(_), Error::Server(_)) => CliError::from(error).next(
+                    "list its resources with `candor resources` and the same server, without a URI",
+                ),
+                _ => error.into(),
+            })?;
+            if let (Some(uri), Some(refused)) = (&uri, walk.refused_metadata()) {
+                eprintln!("{}", refused_metadata(uri, refused.clone()));
+            }
+            tell(&steps, &templates, walk.stopped(), out)
+        });
     ended(done.await, server.json)
 }
 
@@ -80,7 +81,7 @@ async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
             // One that cannot be looked into is no reason to show none.
             Err(failed) => {
                 let uri = failed.uri.as_deref().map(|uri| format!("{}: ", safe::quote(uri)));
-                let reason = Trouble::from(failed.error).in_one_line();
+                let reason = CliError::from(failed.error).in_one_line();
                 eprintln!("not shown: {}{reason}", uri.unwrap_or_default());
             }
         }
@@ -117,11 +118,11 @@ fn is_folder(resource: &Resource) -> bool {
 fn tell(
     steps: &[Step],
     templates: &[ResourceTemplate],
-    stopped: Option<Stopped>,
+    stopped: Option<WalkStop>,
     out: &mut Out,
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     // That there is more beneath is what a depth is for.
-    let cut_off = matches!(stopped, Some(Stopped::Count | Stopped::Time));
+    let cut_off = matches!(stopped, Some(WalkStop::Count | WalkStop::Time));
     if out.json {
         let with_depth = |step: &Step| {
             let mut value = serde_json::to_value(&step.resource).unwrap_or_default();

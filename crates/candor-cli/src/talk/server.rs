@@ -8,17 +8,17 @@ use std::time::Duration;
 use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::rpc::code;
-use candor_client::{Client, Connect, Error, Policy, Trust};
+use candor_client::{Client, Connect, Error, HostPolicy, Trust};
 use serde::Serialize;
 use serde_json::Value;
 
 use super::progress::Progress;
-use super::question::{self, Person};
+use super::question::{self, TerminalUser};
 use super::safe;
-use super::trouble::Trouble;
+use super::trouble::CliError;
 use crate::exit::Exit;
 use crate::out::Out;
-use crate::reach::{BEARER, Found, Own, Reach, Surroundings};
+use crate::reach::{BEARER, CliEnvironment, CommandWords, ResolvedTarget, TargetArgs};
 use crate::stop;
 use crate::width::cut;
 use candor_client::config::Target;
@@ -38,19 +38,19 @@ pub(super) struct Server {
     pub(super) json: bool,
 
     #[command(flatten)]
-    pub(super) reach: Reach,
+    pub(super) reach: TargetArgs,
 }
 
 /// A server that was reached.
-pub(super) struct Reached {
+pub(super) struct ConnectedServer {
     pub(super) client: Client,
-    pub(super) found: Found,
+    pub(super) found: ResolvedTarget,
     /// Whoever sits at the terminal, if somebody does.
-    pub(super) person: Option<Arc<Person>>,
+    pub(super) person: Option<Arc<TerminalUser>>,
     pub(super) progress: Arc<Progress>,
 }
 
-impl Reached {
+impl ConnectedServer {
     /// What the server calls itself, safe to show; or where it is.
     pub(super) fn name(&self) -> String {
         match self.client.server() {
@@ -61,7 +61,7 @@ impl Reached {
 
     /// Warns that the hints of an untrusted server do not count.
     pub(super) fn warn_of_untrusted(&self) {
-        if self.client.trust() == Trust::Stranger {
+        if self.client.trust() == Trust::Untrusted {
             eprintln!(
                 "{} is untrusted: the hints of its tools do not count. If you know it: --trust hints",
                 self.found
@@ -80,18 +80,18 @@ impl Server {
     /// program that was started has ended when this returns. Words that make no sense are told before anybody is reached.
     pub(super) async fn visit<T>(
         &self,
-        (words, own): (Vec<String>, Own),
-        policy: Policy,
-        read: impl FnOnce(Vec<String>) -> Result<T, Trouble>,
-        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
+        (words, own): (Vec<String>, CommandWords),
+        policy: HostPolicy,
+        read: impl FnOnce(Vec<String>) -> Result<T, CliError>,
+        run: impl AsyncFnOnce(&ConnectedServer, T, &mut Out) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
         stop::listen();
-        let here = Surroundings::real();
+        let here = CliEnvironment::real();
         let (sought, rest) = self.reach.find(words, own, &here)?;
         let wanted = read(rest)?;
         let found = tokio::select! {
             found = sought.agreed(&here) => found?,
-            () = stop::asked() => return Err(Trouble::interrupted()),
+            () = stop::asked() => return Err(CliError::interrupted()),
         };
         for note in &found.notes {
             eprintln!("{note}");
@@ -103,13 +103,14 @@ impl Server {
 
     async fn reached<T>(
         &self,
-        found: Found,
+        found: ResolvedTarget,
         wanted: T,
-        policy: Policy,
-        run: impl AsyncFnOnce(&Reached, T, &mut Out) -> Result<(), Trouble>,
-    ) -> Result<(), Trouble> {
-        let person = Person::here();
-        let progress = Arc::new(Progress::new(self.json, self.reach.trust(&found) == Trust::Known));
+        policy: HostPolicy,
+        run: impl AsyncFnOnce(&ConnectedServer, T, &mut Out) -> Result<(), CliError>,
+    ) -> Result<(), CliError> {
+        let person = TerminalUser::here();
+        let progress =
+            Arc::new(Progress::new(self.json, self.reach.trust(&found) == Trust::Trusted));
         let connect = self.connect(&found, policy, person.as_ref(), &progress);
         let waiting = format!("waiting for {}; Ctrl-C ends", cut(&found.to_string(), 40));
         let client = tokio::select! {
@@ -117,12 +118,12 @@ impl Server {
             never = progress.fill_silence(&waiting) => match never {},
             () = stop::asked() => {
                 progress.clear();
-                return Err(Trouble::interrupted());
+                return Err(CliError::interrupted());
             }
         };
         progress.clear();
         let client = client.map_err(|error| not_reached(error, &found))?;
-        let reached = Reached { client, found, person, progress };
+        let reached = ConnectedServer { client, found, person, progress };
         let mut out = Out::new(self.json);
         let done = {
             let mut running = pin!(run(&reached, wanted, &mut out));
@@ -131,7 +132,7 @@ impl Server {
                 // Whoever listens to the same in there has more to say of it, and may hear it a moment later.
                 () = stop::asked() => match tokio::time::timeout(A_MOMENT, running).await {
                     Ok(done) => done,
-                    Err(_) => Err(Trouble::interrupted()),
+                    Err(_) => Err(CliError::interrupted()),
                 },
             }
         };
@@ -150,9 +151,9 @@ impl Server {
     /// A client in the making, with all that the flags say.
     pub(super) fn connect(
         &self,
-        found: &Found,
-        policy: Policy,
-        person: Option<&Arc<Person>>,
+        found: &ResolvedTarget,
+        policy: HostPolicy,
+        person: Option<&Arc<TerminalUser>>,
         progress: &Arc<Progress>,
     ) -> Connect {
         let connect = to(&found.target, None)
@@ -178,7 +179,7 @@ impl Server {
 }
 
 /// Why a server is not reached, and what to do about it.
-fn not_reached(error: Error, found: &Found) -> Trouble {
+fn not_reached(error: Error, found: &ResolvedTarget) -> CliError {
     if knows_nothing(&error) {
         return not_mcp(error, &found.target);
     }
@@ -199,7 +200,7 @@ fn not_reached(error: Error, found: &Found) -> Trouble {
         }
         _ => None,
     };
-    let trouble = Trouble::from(error);
+    let trouble = CliError::from(error);
     match advice {
         Some(advice) => trouble.next(advice),
         None => trouble,
@@ -216,7 +217,7 @@ pub(super) fn knows_nothing(error: &Error) -> bool {
 }
 
 /// What answers and does not even know how a conversation begins is no server that can be reached.
-pub(super) fn not_mcp(error: Error, target: &Target) -> Trouble {
+pub(super) fn not_mcp(error: Error, target: &Target) -> CliError {
     let message = match target {
         Target::Url { .. } => "The address responds, but not as an MCP server",
         Target::Program { .. } => "The program responds, but it is not an MCP server",
@@ -227,7 +228,7 @@ pub(super) fn not_mcp(error: Error, target: &Target) -> Trouble {
             "is this the command that starts the server, with all its arguments?"
         }
     };
-    let trouble = Trouble::new(Exit::Unreachable, "not_an_mcp_server", message).next(advice);
+    let trouble = CliError::new(Exit::Unreachable, "not_an_mcp_server", message).next(advice);
     match error {
         Error::Server(told) => trouble.detail("rpcCode", told.code().into()).saying(told.message),
         other => trouble.saying(other.to_string()),
@@ -250,12 +251,12 @@ pub(super) fn is_uncertified(error: &Error) -> bool {
 pub(super) const UNCERTIFIED: &str = "this system does not trust the server's certificate: add the issuer's certificate to the system, or name its file in SSL_CERT_FILE";
 
 /// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
-pub(super) type Heard = Arc<Mutex<Vec<String>>>;
+pub(super) type StderrLines = Arc<Mutex<Vec<String>>>;
 
 const MOST_LINES: usize = 200;
 
 /// The way to a target.
-pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
+pub(super) fn to(target: &Target, heard: Option<&StderrLines>) -> Connect {
     let Some(program) = target.program() else { return target.connect() };
     // The token is for a server with a URL.
     let mut program = program.without_env(BEARER);
@@ -271,15 +272,15 @@ pub(super) fn to(target: &Target, heard: Option<&Heard>) -> Connect {
 }
 
 /// For a command that has no words beside the server.
-pub(super) fn nothing_more(rest: &[String]) -> Result<(), Trouble> {
+pub(super) fn nothing_more(rest: &[String]) -> Result<(), CliError> {
     match rest.first() {
-        Some(word) => Err(Trouble::usage(format!("{} is one word too many", shown(word)))),
+        Some(word) => Err(CliError::usage(format!("{} is one word too many", shown(word)))),
         None => Ok(()),
     }
 }
 
 /// What a command found, for programs: as it came, on one line.
-pub(super) fn result(out: &mut Out, result: &impl Serialize) -> Result<(), Trouble> {
+pub(super) fn result(out: &mut Out, result: &impl Serialize) -> Result<(), CliError> {
     result_with(out, result, &[])
 }
 
@@ -288,7 +289,7 @@ pub(super) fn result_with(
     out: &mut Out,
     result: &impl Serialize,
     more: &[(&str, Value)],
-) -> Result<(), Trouble> {
+) -> Result<(), CliError> {
     // Not through a value: what a server sent keeps all its digits.
     let mut text = serde_json::to_string(result).map_err(std::io::Error::other)?;
     for (name, value) in more.iter().filter(|(_, value)| !value.is_null()) {
@@ -299,7 +300,7 @@ pub(super) fn result_with(
 }
 
 /// How a command ended.
-pub(super) fn ended(done: Result<(), Trouble>, as_json: bool) -> ExitCode {
+pub(super) fn ended(done: Result<(), CliError>, as_json: bool) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(trouble) => trouble.end(as_json),

@@ -4,23 +4,23 @@ use std::io;
 use std::process::ExitCode;
 
 use candor::desk::shown::shown;
-use candor::hints::Source;
+use candor::hints::HintSource;
 use candor::protocol::json::{Json, RawValue};
 use candor::protocol::names::extension;
-use candor_client::{KnownTool, LeftOut, Policy, Tools};
+use candor_client::{HostPolicy, KnownTool, Tools, UnusableTool};
 use serde_json::{Value, json};
 
 use super::given::definition;
 use super::safe;
-use super::server::{Reached, Server, ended, result};
-use super::trouble::Trouble;
+use super::server::{ConnectedServer, Server, ended, result};
+use super::trouble::CliError;
 use crate::out::Out;
-use crate::reach::Own;
+use crate::reach::CommandWords;
 use crate::width::cut;
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor tools TARGET\n       candor tools -- PROGRAM [ARGS]...")]
-pub(crate) struct Args {
+pub(crate) struct ToolsArgs {
     /// The server: a URL, :PORT, or a name from the files of your hosts
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
@@ -29,17 +29,18 @@ pub(crate) struct Args {
     server: Server,
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, server } = args;
+pub(crate) async fn run(args: ToolsArgs) -> ExitCode {
+    let ToolsArgs { words, server } = args;
     let nothing_more = |rest: Vec<String>| match rest.first() {
-        Some(word) => Err(Trouble::usage(format!(
+        Some(word) => Err(CliError::usage(format!(
             "{} is one word too many; for one tool: candor explain",
             shown(word)
         ))),
         None => Ok(()),
     };
-    let list = async |reached: &Reached, (), out: &mut Out| list(reached, out).await;
-    let done = server.visit((words, Own::Names), Policy::default(), nothing_more, list);
+    let list = async |reached: &ConnectedServer, (), out: &mut Out| list(reached, out).await;
+    let done =
+        server.visit((words, CommandWords::Names), HostPolicy::default(), nothing_more, list);
     ended(done.await, server.json)
 }
 
@@ -50,7 +51,7 @@ const EFFECT: usize = 12;
 const NAME: usize = 80;
 const REASON: usize = 200;
 
-async fn list(reached: &Reached, out: &mut Out) -> Result<(), Trouble> {
+async fn list(reached: &ConnectedServer, out: &mut Out) -> Result<(), CliError> {
     let tools = reached.client.tools().await?;
     if out.json {
         return result(out, &as_json(&tools)?);
@@ -109,7 +110,7 @@ fn effect(tool: &KnownTool) -> String {
 fn as_json(tools: &Tools) -> io::Result<Box<RawValue>> {
     let listed: io::Result<Vec<_>> = tools.iter().map(|tool| tool_as_json(tool)).collect();
     let left_out = tools.left_out().iter().map(|left_out| {
-        let LeftOut { name, reason, definition, .. } = left_out;
+        let UnusableTool { name, reason, definition, .. } = left_out;
         let (name, reason) = (Value::from(&name[..]), Value::from(&reason[..]));
         format!("{{\"name\":{name},\"reason\":{reason},\"definition\":{}}}", definition.get())
     });
@@ -124,7 +125,7 @@ fn tool_as_json(tool: &KnownTool) -> io::Result<String> {
     let own = json!({
         "signature": definition(tool).signature(usize::MAX),
         "effect": declared.in_words(),
-        "declares": declared.sources.iter().any(|source| *source != Source::Default),
+        "declares": declared.sources.iter().any(|source| *source != HintSource::Default),
         "unclassified": declared.is_unclassified(),
         "dependsOnArguments": tool.is_dynamic() || tool.is_resolvable(),
         "hints": {

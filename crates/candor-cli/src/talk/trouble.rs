@@ -8,7 +8,7 @@ use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::protocol::names::failure;
 use candor::protocol::rpc::code;
-use candor_client::{CallResult, Error, Refusal};
+use candor_client::{CallResult, Error, RefusalSource};
 use serde_json::{Map, Value};
 
 use super::safe;
@@ -20,10 +20,10 @@ use candor_client::config::redact::Redactor;
 
 /// Why a command did not do what it was asked to.
 #[derive(Debug)]
-pub(super) struct Trouble(Box<Told>);
+pub(super) struct CliError(Box<ErrorReport>);
 
 #[derive(Debug)]
-struct Told {
+struct ErrorReport {
     exit: u8,
     /// A stable word.
     code: String,
@@ -39,10 +39,10 @@ struct Told {
     next: Vec<String>,
 }
 
-impl Trouble {
+impl CliError {
     /// The message is safe to show already.
     pub(super) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
-        Self(Box::new(Told {
+        Self(Box::new(ErrorReport {
             exit: exit as u8,
             code: code.to_owned(),
             message: message.into(),
@@ -144,7 +144,7 @@ impl Trouble {
     /// Says it, and ends with its number.
     pub(super) fn end(self, as_json: bool) -> ExitCode {
         let line = self.in_one_line();
-        let Told { exit, code, message, said, reported, details, next } = *self.0;
+        let ErrorReport { exit, code, message, said, reported, details, next } = *self.0;
         if exit == 0 {
             return ExitCode::SUCCESS;
         }
@@ -174,7 +174,7 @@ impl Trouble {
     }
 }
 
-impl From<Failure> for Trouble {
+impl From<Failure> for CliError {
     fn from(failure: Failure) -> Self {
         let word = match failure.exit {
             Exit::Usage => "usage",
@@ -186,7 +186,7 @@ impl From<Failure> for Trouble {
     }
 }
 
-impl From<Invalid> for Trouble {
+impl From<Invalid> for CliError {
     fn from(invalid: Invalid) -> Self {
         let violations = invalid.problems.iter().map(|problem| {
             let instead = Some(&problem.right).filter(|right| !right.is_empty());
@@ -197,7 +197,7 @@ impl From<Invalid> for Trouble {
     }
 }
 
-impl From<io::Error> for Trouble {
+impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
             // Whoever read us has enough, as `head` does.
@@ -208,7 +208,7 @@ impl From<io::Error> for Trouble {
 }
 
 /// The number and the word for everything that the client may say.
-impl From<Error> for Trouble {
+impl From<Error> for CliError {
     fn from(error: Error) -> Self {
         // The caller says whether the call may have run.
         let error = match error {
@@ -294,7 +294,7 @@ fn words_of(error: &Error) -> (String, Option<String>) {
             let message = "Nothing was run. The arguments are invalid".to_owned();
             (message, Some(invalid.to_string()))
         }
-        Error::Refused(Refusal::Person) => {
+        Error::Refused(RefusalSource::Person) => {
             ("You declined the call. Nothing was run.".to_owned(), None)
         }
         Error::Server(told) => {
@@ -334,7 +334,7 @@ const SAID: &str = "; it said: ";
 
 /// Says that the server refused to describe a resource, and that what is shown comes from elsewhere.
 pub(super) fn refused_metadata(uri: &str, refused: Error) -> String {
-    let (uri, reason) = (safe::quote(uri), Trouble::from(refused).in_one_line());
+    let (uri, reason) = (safe::quote(uri), CliError::from(refused).in_one_line());
     format!(
         "resources/metadata of {uri} failed: {reason}. What is shown comes from the server's list or from a read"
     )
@@ -361,9 +361,9 @@ mod tests {
             (lost(true), Exit::Unreachable, "lost"),
             (lost(false), Exit::Unreachable, "lost"),
             (Error::TimedOut { after: Duration::ZERO }, Exit::Unreachable, "timed_out"),
-            (Error::Refused(Refusal::Person), Exit::Refused, "refused"),
-            (Error::Refused(Refusal::Policy), Exit::Refused, "refused"),
-            (Error::Refused(Refusal::NobodyToAsk), Exit::Refused, "refused"),
+            (Error::Refused(RefusalSource::Person), Exit::Refused, "refused"),
+            (Error::Refused(RefusalSource::Policy), Exit::Refused, "refused"),
+            (Error::Refused(RefusalSource::NobodyToAsk), Exit::Refused, "refused"),
             (
                 Error::InvalidArguments(Violation::new("/a", "is wrong").into()),
                 Exit::Invalid,
@@ -375,15 +375,15 @@ mod tests {
             (Error::Unsupported("prompts".to_owned()), Exit::Failed, "unsupported"),
         ] {
             let said = error.to_string();
-            let Trouble(told) = error.into();
+            let CliError(told) = error.into();
             assert_eq!((told.exit, told.code.as_str()), (exit as u8, word), "{said}");
         }
     }
 
     #[test]
     fn whoever_has_read_enough_is_not_complained_to() {
-        let gone = Trouble::from(io::Error::from(io::ErrorKind::BrokenPipe));
+        let gone = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!(gone.0.exit, 0);
-        assert_eq!(Trouble::from(io::Error::other("full\u{1b}")).0.message, "full\\u{1b}");
+        assert_eq!(CliError::from(io::Error::other("full\u{1b}")).0.message, "full\\u{1b}");
     }
 }

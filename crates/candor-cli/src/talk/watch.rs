@@ -7,18 +7,18 @@ use std::thread;
 use candor::desk::json;
 use candor::desk::shown::shown;
 use candor::desk::when;
-use candor_client::{Change, Interest, Policy};
+use candor_client::{Change, HostPolicy, Interest};
 use serde_json::json;
 use tokio::sync::mpsc;
 
 use super::server::{Server, ended};
-use crate::reach::Own;
+use crate::reach::CommandWords;
 
 #[derive(Debug, clap::Args)]
 #[command(
     override_usage = "candor watch TARGET [URI]...\n       candor watch [URI]... -- PROGRAM [ARGS]..."
 )]
-pub(crate) struct Args {
+pub(crate) struct WatchArgs {
     /// The server; and the resources to watch, instead of the lists of tools, prompts and resources
     #[arg(value_name = "TARGET URI")]
     words: Vec<String>,
@@ -27,41 +27,45 @@ pub(crate) struct Args {
     server: Server,
 }
 
-pub(crate) async fn run(args: Args) -> ExitCode {
-    let Args { words, server } = args;
-    let words = (words, Own::Uris);
-    let done = server.visit(words, Policy::default(), Ok, async |reached, rest: Vec<_>, out| {
-        let lists = rest.is_empty();
-        let interest = rest.iter().fold(Interest::new(), Interest::resource);
-        let interest = if lists { interest.lists() } else { interest };
-        let mut listening = reached.client.listen(interest).await?;
-        let what = if lists { "the lists".to_owned() } else { format!("{} resources", rest.len()) };
-        eprintln!("Watching {what} of {}; Ctrl-C ends.", reached.name());
-        let mut lines = Lines::start();
-        loop {
-            let change = listening.next().await;
-            let (word, uri) = match &change {
-                Change::Tools => ("tools", None),
-                Change::Prompts => ("prompts", None),
-                Change::Resources => ("resources", None),
-                Change::Resource(uri) => ("resource", Some(uri)),
-                // Whatever happened in between was missed.
-                Change::Resumed => ("resumed", None),
-                Change::Missed => ("missed", None),
-                _ => continue,
-            };
-            if change == Change::Missed && !out.json {
-                eprintln!("missed: the server sends changes faster than this command reads them");
+pub(crate) async fn run(args: WatchArgs) -> ExitCode {
+    let WatchArgs { words, server } = args;
+    let words = (words, CommandWords::Uris);
+    let done =
+        server.visit(words, HostPolicy::default(), Ok, async |reached, rest: Vec<_>, out| {
+            let lists = rest.is_empty();
+            let interest = rest.iter().fold(Interest::new(), Interest::resource);
+            let interest = if lists { interest.lists() } else { interest };
+            let mut listening = reached.client.listen(interest).await?;
+            let what =
+                if lists { "the lists".to_owned() } else { format!("{} resources", rest.len()) };
+            eprintln!("Watching {what} of {}; Ctrl-C ends.", reached.name());
+            let mut lines = Lines::start();
+            loop {
+                let change = listening.next().await;
+                let (word, uri) = match &change {
+                    Change::Tools => ("tools", None),
+                    Change::Prompts => ("prompts", None),
+                    Change::Resources => ("resources", None),
+                    Change::Resource(uri) => ("resource", Some(uri)),
+                    // Whatever happened in between was missed.
+                    Change::Resumed => ("resumed", None),
+                    Change::Missed => ("missed", None),
+                    _ => continue,
+                };
+                if change == Change::Missed && !out.json {
+                    eprintln!(
+                        "missed: the server sends changes faster than this command reads them"
+                    );
+                }
+                let line = if out.json {
+                    json::compact(&json!({"result": {"change": word, "uri": uri}}).to_string())
+                } else {
+                    let uri = uri.map(|uri| format!("  {}", shown(uri))).unwrap_or_default();
+                    format!("{}  {word}{uri}", when::written(when::now()))
+                };
+                lines.write(line).await?;
             }
-            let line = if out.json {
-                json::compact(&json!({"result": {"change": word, "uri": uri}}).to_string())
-            } else {
-                let uri = uri.map(|uri| format!("  {}", shown(uri))).unwrap_or_default();
-                format!("{}  {word}{uri}", when::written(when::now()))
-            };
-            lines.write(line).await?;
-        }
-    });
+        });
     match done.await {
         // That is how it ends.
         Err(trouble) if trouble.is_interrupted() => ExitCode::SUCCESS,

@@ -44,8 +44,11 @@ fn a_yes_lets_it_start_once() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains("Approved by olga: the call may start once"), "{text}");
     match ledger.state("order-17") {
-        State::Approved { by, via, binding, .. } => {
-            assert_eq!((&by[..], via, binding), ("olga", Via::Operator, TOOL_AS_IT_WAS));
+        RecordState::Approved { by, via, binding, .. } => {
+            assert_eq!(
+                (&by[..], via, binding),
+                ("olga", ApprovalChannel::Operator, TOOL_AS_IT_WAS)
+            );
         }
         other => panic!("{other:?}"),
     }
@@ -55,10 +58,10 @@ fn a_yes_lets_it_start_once() {
         by_nature: false,
         approval: Some(TOOL_AS_IT_WAS),
     };
-    let started = ledger.say(&id("order-17"), start(), Circumstances::default());
-    assert!(matches!(started, Answer::Started { attempt: 1, .. }), "{started:?}");
-    let again = ledger.say(&id("order-17"), start(), Circumstances::default());
-    assert!(!matches!(again, Answer::Started { .. }), "{again:?}");
+    let started = ledger.say(&id("order-17"), start(), AuditContext::default());
+    assert!(matches!(started, EventReply::Started { attempt: 1, .. }), "{started:?}");
+    let again = ledger.say(&id("order-17"), start(), AuditContext::default());
+    assert!(!matches!(again, EventReply::Started { .. }), "{again:?}");
 }
 
 #[test]
@@ -128,7 +131,7 @@ fn deny_without_a_terminal_denies() {
     assert!(denied.text().contains("Denied by olga"), "{}", denied.stdout);
     assert!(denied.stderr.contains("notes/a.txt"), "shows what it denies: {}", denied.stderr);
     match ledger.state("order-17") {
-        State::Denied { by, reason, .. } => {
+        RecordState::Denied { by, reason, .. } => {
             assert_eq!((&by[..], reason.as_deref()), ("olga", Some("not today")));
         }
         other => panic!("{other:?}"),
@@ -166,7 +169,9 @@ fn a_no_has_a_reason_for_the_caller() {
     assert_eq!(code, Some(0), "{text}");
     assert!(text.contains(r#""by":"olga""#) && text.contains(r#""state":"denied""#), "{text}");
     let again = ledger.ask("order-17", &shown(DELETE), TOOL_AS_IT_WAS);
-    let Answer::Denied { by, via: Via::Operator, reason, .. } = again else { panic!("{again:?}") };
+    let EventReply::Denied { by, via: ApprovalChannel::Operator, reason, .. } = again else {
+        panic!("{again:?}")
+    };
     assert_eq!((&by[..], reason.as_deref()), ("olga", Some("not on a Friday")));
     let told = ledger.history(&["show", "order-17"]);
     assert!(told.text().contains("Denied by olga: not on a Friday"), "{}", told.stdout);

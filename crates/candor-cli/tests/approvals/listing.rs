@@ -116,11 +116,11 @@ fn history_tells_of_approvals_in_words() {
     };
     let decide = |via, decision| {
         let event = Event::Decide { question: question(), by: "olga".into(), via, decision };
-        assert_eq!(ledger.say(&id("order-17"), event, Circumstances::default()), Answer::Done);
+        assert_eq!(ledger.say(&id("order-17"), event, AuditContext::default()), EventReply::Done);
     };
     // An approval does not last an hour.
     ledger.later(Duration::from_secs(3600));
-    decide(Via::Client, Decision::Approve);
+    decide(ApprovalChannel::Client, Review::Approve);
     state("Approved, not started");
     let start = Event::Start {
         fingerprint: SAME,
@@ -128,7 +128,7 @@ fn history_tells_of_approvals_in_words() {
         by_nature: false,
         approval: Some(TOOL_AS_IT_WAS),
     };
-    ledger.say(&id("order-17"), start, Circumstances::default());
+    ledger.say(&id("order-17"), start, AuditContext::default());
     let told = ledger.history(&["show", "order-17"]);
     for part in ["Approval requested", "Approved by olga via client", "Started, approved by olga"] {
         assert!(told.text().contains(part), "{part} in {}", told.stdout);

@@ -21,7 +21,7 @@ pub(crate) fn shown(arguments: &str) -> String {
 
 impl Ledger {
     /// A call comes in that a person must approve.
-    pub(crate) fn ask(&self, key: &str, asked: &str, binding: Binding) -> Answer {
+    pub(crate) fn ask(&self, key: &str, asked: &str, binding: Binding) -> EventReply {
         let event = Event::Ask {
             fingerprint: SAME,
             binding,
@@ -29,19 +29,19 @@ impl Ledger {
             by_nature: false,
             keyless: false,
         };
-        self.say(&id(key), event, Circumstances::default())
+        self.say(&id(key), event, AuditContext::default())
     }
 
     /// With one question about a call that deletes.
     pub(crate) fn asking(name: &str) -> Self {
         let ledger = Self::new(&format!("approvals, {name}"));
         let asked = ledger.ask("order-17", &shown(DELETE), TOOL_AS_IT_WAS);
-        assert!(matches!(asked, Answer::Waiting { .. }), "{asked:?}");
+        assert!(matches!(asked, EventReply::Waiting { .. }), "{asked:?}");
         ledger
     }
 
     /// Where the call under this key stands.
-    pub(crate) fn state(&self, key: &str) -> State {
+    pub(crate) fn state(&self, key: &str) -> RecordState {
         wait(self.store().find(&id(key))).unwrap().unwrap().seen.unwrap().state
     }
 

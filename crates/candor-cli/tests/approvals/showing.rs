@@ -1,6 +1,6 @@
 //! All of one question, and nothing that fools who reads it.
 
-use candor_ledger::{Answer, Binding};
+use candor_ledger::{Binding, EventReply};
 
 use crate::ledger::{Ledger, id};
 use crate::questions::{DELETE, TOOL_AS_IT_WAS, short, shown};
@@ -103,7 +103,10 @@ fn what_does_not_wait_is_said_to_stand_elsewhere() {
     assert!(refused.refused(1).contains("State: Succeeded"), "{}", refused.stderr);
     ledger.approvals(&["show", "ffff0000"]).refused(1);
     // The same question again is no second one.
-    assert!(matches!(ledger.ask("a", &shown(DELETE), Binding([3; 32])), Answer::Waiting { .. }));
+    assert!(matches!(
+        ledger.ask("a", &shown(DELETE), Binding([3; 32])),
+        EventReply::Waiting { .. }
+    ));
     ledger.ask("a", &shown(DELETE), Binding([3; 32]));
     assert_eq!(ledger.approvals(&["--json"]).lines().len(), 1);
 }

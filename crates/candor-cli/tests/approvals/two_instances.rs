@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use candor::auth::BearerTokens;
 use candor_ledger::{
-    Answer, Circumstances, Decision, Event, Filter, Options, Page, Store, Via, open,
+    ApprovalChannel, AuditContext, Event, EventReply, Filter, Options, Page, Review, Store, open,
 };
 use serde_json::{Value, json};
 
@@ -196,12 +196,13 @@ async fn what_the_one_has_asked_may_be_answered_at_the_other() {
 }
 
 /// Decides on the one question that waits, if one does.
-async fn decide(store: &dyn Store, decision: Decision) -> bool {
+async fn decide(store: &dyn Store, decision: Review) -> bool {
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let Some(entry) = waiting.first() else { return false };
     let question = entry.stored.question().unwrap();
-    let event = Event::Decide { question, by: "olga".into(), via: Via::Operator, decision };
-    store.apply(&entry.id, event, Circumstances::default()).await.unwrap() == Answer::Done
+    let event =
+        Event::Decide { question, by: "olga".into(), via: ApprovalChannel::Operator, decision };
+    store.apply(&entry.id, event, AuditContext::default()).await.unwrap() == EventReply::Done
 }
 
 #[tokio::test]
@@ -216,12 +217,12 @@ async fn one_approval_is_used_at_one_of_them() {
             let (mut here, mut there) = (one.send(&call).await, other.send(&call).await);
             waits(&mut here).await;
             waits(&mut there).await;
-            assert!(decide(&*store, Decision::Approve).await, "{line}");
+            assert!(decide(&*store, Review::Approve).await, "{line}");
             let both = async { tokio::join!(here.answer(1), there.answer(1)) };
             // Whose call had no key and did not get it is asked about anew: another call, and that one is denied.
             let deny = async {
                 loop {
-                    decide(&*store, Decision::Deny { reason: None }).await;
+                    decide(&*store, Review::Deny { reason: None }).await;
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };

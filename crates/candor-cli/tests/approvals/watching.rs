@@ -28,7 +28,7 @@ fn what_comes_is_decided_at_once() {
     terminal.types("too late");
     terminal.says("Denied by olga");
     match ledger.state("order-18") {
-        State::Denied { reason, .. } => assert_eq!(reason.as_deref(), Some("too late")),
+        RecordState::Denied { reason, .. } => assert_eq!(reason.as_deref(), Some("too late")),
         other => panic!("{other:?}"),
     }
 

@@ -82,12 +82,12 @@ fn writer() {
     let Ok(place) = std::env::var(PLACE) else { return };
     let store = open(&place, Options::default()).unwrap();
     for (at, _) in std::io::stdin().lock().bytes().enumerate() {
-        let note = Note {
+        let note = CallNote {
             scope: id("any").scope,
             key: None,
             event: format!("called-{at}"),
             outcome: None,
-            circumstances: Circumstances::default(),
+            circumstances: AuditContext::default(),
         };
         let written: Vec<_> = (0..AT_ONCE).map(|_| store.note(note.clone())).collect();
         wait(async {
@@ -136,12 +136,12 @@ fn while_another_process_writes() {
 fn a_reader_that_has_enough_is_no_reason_to_complain() {
     let ledger = Ledger::new("broken pipe");
     let store = ledger.store();
-    let note = Note {
+    let note = CallNote {
         scope: id("any").scope,
         key: None,
         event: "x".repeat(1000),
         outcome: None,
-        circumstances: Circumstances::default(),
+        circumstances: AuditContext::default(),
     };
     let written: Vec<_> = (0..2_000).map(|_| store.note(note.clone())).collect();
     wait(async {

@@ -60,42 +60,47 @@ impl Ledger {
         self.clock.fetch_add(i64::try_from(time.as_millis()).unwrap(), Ordering::SeqCst);
     }
 
-    pub(crate) fn say(&self, id: &RecordId, event: Event, circumstances: Circumstances) -> Answer {
+    pub(crate) fn say(
+        &self,
+        id: &RecordId,
+        event: Event,
+        circumstances: AuditContext,
+    ) -> EventReply {
         wait(self.store().apply(id, event, circumstances)).unwrap()
     }
 
     pub(crate) fn claim(&self, id: &RecordId) -> Holder {
         let owner = Owner::random().unwrap();
         let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
-        let circumstances = Circumstances {
+        let circumstances = AuditContext {
             shape: Some("{amount: integer, to: string}".into()),
             hints: Some("Adds · external".into()),
             digest: Some([0xAB; 32]),
-            ..Circumstances::default()
+            ..AuditContext::default()
         };
         match self.say(id, event, circumstances) {
-            Answer::Claimed { fence, .. } => Holder { owner, fence },
+            EventReply::Claimed { fence, .. } => Holder { owner, fence },
             other => panic!("{other:?}"),
         }
     }
 
     pub(crate) fn start(&self, id: &RecordId) -> Holder {
         let holder = self.claim(id);
-        let started = self.say(id, Event::Dispatch(holder), Circumstances::default());
-        assert_eq!(started, Answer::Done);
+        let started = self.say(id, Event::Dispatch(holder), AuditContext::default());
+        assert_eq!(started, EventReply::Done);
         holder
     }
 
     pub(crate) fn end(&self, id: &RecordId, kind: OutcomeKind, json: &str) {
         let holder = self.start(id);
         self.later(Duration::from_millis(12));
-        let outcome = Outcome::new(kind, json.as_bytes());
-        let circumstances = Circumstances {
+        let outcome = StoredResult::new(kind, json.as_bytes());
+        let circumstances = AuditContext {
             duration: Some(Duration::from_micros(12_345)),
-            ..Circumstances::default()
+            ..AuditContext::default()
         };
         let ended = self.say(id, Event::Complete { holder, outcome }, circumstances);
-        assert_eq!(ended, Answer::Done);
+        assert_eq!(ended, EventReply::Done);
     }
 
     pub(crate) fn done(&self, id: &RecordId) {
@@ -108,19 +113,19 @@ impl Ledger {
 
     pub(crate) fn lose(&self, id: &RecordId) {
         let holder = self.start(id);
-        let lost = Event::Unknown { holder, reason: Reason::Panicked };
-        assert_eq!(self.say(id, lost, Circumstances::default()), Answer::Done);
+        let lost = Event::Unknown { holder, reason: UnknownReason::Panicked };
+        assert_eq!(self.say(id, lost, AuditContext::default()), EventReply::Done);
     }
 
     /// A call without a key.
     pub(crate) fn note(&self, tool: &str) {
         let scope = Scope { tool: tool.into(), ..id("any").scope };
-        let note = Note {
+        let note = CallNote {
             scope,
             key: None,
             event: "called".into(),
             outcome: Some(OutcomeKind::Success),
-            circumstances: Circumstances::default(),
+            circumstances: AuditContext::default(),
         };
         wait(self.store().note(note)).unwrap();
     }

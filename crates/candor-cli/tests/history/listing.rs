@@ -18,16 +18,16 @@ fn every_state(name: &str) -> Ledger {
     ledger.claim(&id("starting"));
     ledger.start(&id("running"));
     let holder = ledger.start(&id("waiting"));
-    let asked = Outcome::new(OutcomeKind::Success, *br#"{"question":"which address?"}"#);
-    ledger.say(&id("waiting"), Event::Suspend { holder, asked }, Circumstances::default());
+    let asked = StoredResult::new(OutcomeKind::Success, *br#"{"question":"which address?"}"#);
+    ledger.say(&id("waiting"), Event::Suspend { holder, asked }, AuditContext::default());
     ledger.lose(&id("unknown"));
     let by = || "olga".to_owned();
     ledger.lose(&id("abandoned"));
     let abandon = Event::Resolve { by: by(), resolution: Resolution::Abandon };
-    ledger.say(&id("abandoned"), abandon, Circumstances::default());
+    ledger.say(&id("abandoned"), abandon, AuditContext::default());
     ledger.lose(&id("not-done"));
     let not_done = Event::Resolve { by: by(), resolution: Resolution::NotDone };
-    ledger.say(&id("not-done"), not_done, Circumstances::default());
+    ledger.say(&id("not-done"), not_done, AuditContext::default());
     ledger
 }
 

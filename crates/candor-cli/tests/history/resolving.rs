@@ -16,15 +16,15 @@ fn resolve(ledger: &Ledger, words: &[&str]) -> Told {
 }
 
 /// What the next call with the key is answered.
-fn next_call(ledger: &Ledger) -> Answer {
+fn next_call(ledger: &Ledger) -> EventReply {
     let event = Event::Claim { fingerprint: SAME, owner: Owner([9; 16]), by_nature: false };
-    wait(ledger.store().apply(&id("order-17"), event, Circumstances::default())).unwrap()
+    wait(ledger.store().apply(&id("order-17"), event, AuditContext::default())).unwrap()
 }
 
 /// The result that the next call gets, as the ledger keeps it.
 fn replayed(ledger: &Ledger) -> (OutcomeKind, Value) {
     match next_call(ledger) {
-        Answer::Replay { outcome, resolved_by, attempt: 1, .. } => {
+        EventReply::Replay { outcome, resolved_by, attempt: 1, .. } => {
             assert_eq!(resolved_by.as_deref(), Some("olga"));
             let Body::Kept(bytes) = outcome.body else { panic!("kept") };
             (outcome.kind, serde_json::from_slice(&bytes).unwrap())
@@ -100,12 +100,12 @@ fn not_run_starts_again_and_abandoned_never_does() {
     let told = resolve(&ledger, &["--not-run"]);
     assert!(told.text().contains("starts again"), "{}", told.stdout);
     assert_eq!(ledger.history(&["--json"]).json()["by"], "olga");
-    assert!(matches!(next_call(&ledger), Answer::Claimed { attempt: 2, .. }));
+    assert!(matches!(next_call(&ledger), EventReply::Claimed { attempt: 2, .. }));
 
     let ledger = lost("abandon");
     let told = resolve(&ledger, &["--abandoned"]);
     assert!(told.text().contains("refused from now on"), "{}", told.stdout);
-    assert!(matches!(next_call(&ledger), Answer::Abandoned { by, .. } if by == "olga"));
+    assert!(matches!(next_call(&ledger), EventReply::Abandoned { by, .. } if by == "olga"));
 }
 
 #[test]
@@ -143,7 +143,7 @@ fn without_a_yes_nothing_is_changed() {
     {
         assert!(refused.stderr.contains(part), "{part} in {}", refused.stderr);
     }
-    assert!(matches!(next_call(&ledger), Answer::OutcomeUnknown { .. }));
+    assert!(matches!(next_call(&ledger), EventReply::OutcomeUnknown { .. }));
 }
 
 #[cfg(unix)]
@@ -179,5 +179,5 @@ fn outcome_flags_exclude_each_other() {
         let refused = ledger.history(&[&["resolve", &short, "--yes"], words].concat());
         refused.refused(2);
     }
-    assert!(matches!(next_call(&ledger), Answer::OutcomeUnknown { .. }));
+    assert!(matches!(next_call(&ledger), EventReply::OutcomeUnknown { .. }));
 }

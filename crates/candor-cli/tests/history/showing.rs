@@ -64,12 +64,12 @@ fn replays_are_part_of_the_timeline() {
     ledger.done(&order);
     ledger.done(&other);
     for of in [&order, &order, &other] {
-        let note = Note {
+        let note = CallNote {
             scope: of.scope.clone(),
             key: Some(of.key.clone()),
             event: "replayed".to_owned(),
             outcome: None,
-            circumstances: Circumstances::default(),
+            circumstances: AuditContext::default(),
         };
         wait(ledger.store().note(note)).unwrap();
     }
@@ -129,8 +129,8 @@ fn a_question_is_shown() {
     let ledger = Ledger::new("show asked");
     ledger.later(Duration::from_secs(3600));
     let holder = ledger.start(&id("order-17"));
-    let asked = Outcome::new(OutcomeKind::Success, *br#"{"message":"which address?"}"#);
-    ledger.say(&id("order-17"), Event::Suspend { holder, asked }, Circumstances::default());
+    let asked = StoredResult::new(OutcomeKind::Success, *br#"{"message":"which address?"}"#);
+    ledger.say(&id("order-17"), Event::Suspend { holder, asked }, AuditContext::default());
     let told = ledger.history(&["show", "order-17"]);
     assert!(told.text().contains("Needs input"), "{}", told.stdout);
     assert!(told.text().contains("input requested\n"), "{}", told.stdout);

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 use sha2::{Digest as _, Sha256};
 
 use super::error::pointer;
-use super::places::Place;
+use super::places::ServerList;
 use super::{ConfigError, Environment, Owner, Target, expand, is_public};
 use crate::connect::Connect;
 
@@ -32,7 +32,7 @@ impl ServerEntry {
     /// Reads the entry of a name. `rank` is the precedence of its place.
     pub(super) fn read(
         name: &str,
-        place: &Place,
+        place: &ServerList,
         rank: usize,
         value: &Value,
     ) -> Result<Self, ConfigError> {
@@ -286,7 +286,7 @@ mod tests {
     use super::*;
 
     fn read(project: Option<&str>, value: &Value) -> Result<ServerEntry, ConfigError> {
-        let place = Place {
+        let place = ServerList {
             file: "/w/.mcp.json".into(),
             member: vec!["mcpServers".to_owned()],
             project: project.map(PathBuf::from),

@@ -45,11 +45,11 @@ impl fmt::Display for ConfigError {
         match self {
             Self::File { file, pointer, reason } => {
                 let file = file.to_string_lossy();
-                write!(f, "{}{}: {}", shown(&file), At(pointer), shown(reason))
+                write!(f, "{}{}: {}", shown(&file), PointerSuffix(pointer), shown(reason))
             }
             Self::Entry { name, file, pointer, reason } => {
                 let (name, file) = (shown(name), file.to_string_lossy());
-                write!(f, "{name} in {}{}: {}", shown(&file), At(pointer), shown(reason))
+                write!(f, "{name} in {}{}: {}", shown(&file), PointerSuffix(pointer), shown(reason))
             }
             Self::NotFound { name, like, unread } => {
                 write!(f, "no configuration file of a host has a server {}", shown(name))?;
@@ -65,9 +65,9 @@ impl fmt::Display for ConfigError {
 impl std::error::Error for ConfigError {}
 
 /// A pointer behind the name of a file. The whole file has none.
-struct At<'a>(&'a str);
+struct PointerSuffix<'a>(&'a str);
 
-impl fmt::Display for At<'_> {
+impl fmt::Display for PointerSuffix<'_> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.0.is_empty() { Ok(()) } else { write!(f, ", at {}", shown(self.0)) }
     }

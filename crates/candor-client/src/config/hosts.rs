@@ -7,21 +7,21 @@ use candor_schema::nearest;
 use serde_json::{Map, Value};
 
 use super::error::pointer;
-use super::places::{Place, places};
+use super::places::{ServerList, places};
 use super::{ConfigError, Environment, Owner, ServerEntry, file};
 
 /// The servers in the configuration files of the user's hosts, in order of precedence: the user's own before those of projects, and
 /// those of the nearest folder first.
 #[derive(Debug, Clone, Default)]
 pub struct HostConfigs {
-    named: Vec<Named>,
+    named: Vec<NamedEntry>,
     /// Each with the precedence of its place.
     problems: Vec<(usize, ConfigError)>,
 }
 
 /// A name in a file, and its entry.
 #[derive(Debug, Clone)]
-struct Named {
+struct NamedEntry {
     name: String,
     file: PathBuf,
     owner: Owner,
@@ -44,7 +44,7 @@ impl HostConfigs {
             match servers(content, &place.member) {
                 Ok(None) => {}
                 Ok(Some(servers)) => {
-                    let named = servers.iter().map(|(name, value)| Named {
+                    let named = servers.iter().map(|(name, value)| NamedEntry {
                         name: name.clone(),
                         file: place.file.clone(),
                         owner: place.owner,
@@ -102,7 +102,7 @@ impl HostConfigs {
         before.map(|(_, problem)| problem)
     }
 
-    fn problem(&mut self, rank: usize, place: &Place, members: &[String], reason: String) {
+    fn problem(&mut self, rank: usize, place: &ServerList, members: &[String], reason: String) {
         let pointer = pointer(members.iter().map(String::as_str));
         let problem = ConfigError::File { file: place.file.clone(), pointer, reason };
         // Several places are in one file.

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use super::Environment;
 
 /// A member of a file that names servers.
-pub(super) struct Place {
+pub(super) struct ServerList {
     pub(super) file: PathBuf,
     /// The path of the member, from the top of the file.
     pub(super) member: Vec<String>,
@@ -32,7 +32,7 @@ const SERVERS: &str = "mcpServers";
 
 /// Returns all places, in order of precedence. No project replaces a server that the user has under the same name: otherwise a name
 /// that the user knows would start another program in another folder.
-pub(super) fn places(environment: &Environment) -> Vec<Place> {
+pub(super) fn places(environment: &Environment) -> Vec<ServerList> {
     let home = environment.home.as_deref();
     let mut places = Vec::new();
     let of_claude = home.map(|home| home.join(".claude.json"));
@@ -70,7 +70,7 @@ pub(super) fn places(environment: &Environment) -> Vec<Place> {
     places
 }
 
-fn place(file: PathBuf, member: &[&str], project: Option<&Path>, owner: Owner) -> Place {
+fn place(file: PathBuf, member: &[&str], project: Option<&Path>, owner: Owner) -> ServerList {
     let member = member.iter().map(|name| (*name).to_owned()).collect();
-    Place { file, member, project: project.map(Into::into), owner }
+    ServerList { file, member, project: project.map(Into::into), owner }
 }

@@ -9,7 +9,7 @@ use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, BufReader};
 use tokio::process::{ChildStderr, ChildStdin, ChildStdout, Command};
 use tokio::sync::watch;
 
-use crate::connect::{Limits, Program};
+use crate::connect::{ClientLimits, Program};
 use crate::error::Error;
 use crate::link::group::Group;
 use crate::members::locked;
@@ -18,7 +18,7 @@ use crate::members::locked;
 const PATIENCE: Duration = Duration::from_secs(2);
 
 /// The same where less time was given for everything.
-pub(crate) fn patience(limits: &Limits) -> Duration {
+pub(crate) fn patience(limits: &ClientLimits) -> Duration {
     PATIENCE.min(limits.answer)
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct LastWords {
 
 pub(crate) fn start(
     program: &Program,
-    limits: &Limits,
+    limits: &ClientLimits,
 ) -> Result<(Child, ChildStdout, ChildStdin), Error> {
     let mut command = Command::new(&program.program);
     command

@@ -17,7 +17,7 @@ use tokio::task::JoinHandle;
 
 use super::Outgoing;
 use super::child::{Child, patience};
-use crate::connect::Limits;
+use crate::connect::ClientLimits;
 use crate::cost::{affordable, cost};
 use crate::error::Error;
 use crate::host::Host;
@@ -31,13 +31,13 @@ const MAX_NOISE: usize = 1000;
 
 const NOISE: &str = "it prints text where messages should be";
 
-type Answer = Result<Box<RawValue>, Error>;
+type PipeAnswer = Result<Box<RawValue>, Error>;
 
 /// A pair of pipes with a server at the other end.
 #[derive(Debug)]
 pub(crate) struct Pipe {
     out: mpsc::Sender<Vec<u8>>,
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingRequests>,
     reader: JoinHandle<()>,
     writer: Mutex<Option<JoinHandle<()>>>,
     child: Option<Child>,
@@ -46,8 +46,8 @@ pub(crate) struct Pipe {
 
 /// Requests that wait for their answers.
 #[derive(Debug, Default)]
-struct Waiting {
-    requests: Mutex<HashMap<RequestId, oneshot::Sender<Answer>>>,
+struct PendingRequests {
+    requests: Mutex<HashMap<RequestId, oneshot::Sender<PipeAnswer>>>,
     ended: AtomicBool,
     /// What was seen of the end.
     why: Mutex<String>,
@@ -59,7 +59,7 @@ struct Waiting {
     drowned: AtomicBool,
 }
 
-impl Waiting {
+impl PendingRequests {
     fn end(&self, why: &str) {
         self.end_with(why, &Error::Lost { why: why.to_owned(), sent: true });
     }
@@ -80,10 +80,10 @@ impl Pipe {
         output: impl AsyncWrite + Send + Unpin + 'static,
         child: Option<Child>,
         host: &Arc<Host>,
-        limits: &Limits,
+        limits: &ClientLimits,
     ) -> Self {
         let (out, queue) = mpsc::channel(QUEUE);
-        let waiting = Arc::new(Waiting::default());
+        let waiting = Arc::new(PendingRequests::default());
         let writer = tokio::spawn(write(output, queue));
         let reading = Reading {
             waiting: waiting.clone(),
@@ -97,13 +97,13 @@ impl Pipe {
         Self { out, waiting, reader, writer: Mutex::new(Some(writer)), child, patience }
     }
 
-    pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Answer {
+    pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> PipeAnswer {
         let (tell, told) = oneshot::channel();
         let tells = outgoing.can_be_taken_back();
         let id = outgoing.id;
         locked(&self.waiting.requests).insert(id.clone(), tell);
         // From here on it is taken back if nobody waits for it any more.
-        let mut taken_back = TakenBack { pipe: self, id: Some(id), tells };
+        let mut taken_back = PipeCancelGuard { pipe: self, id: Some(id), tells };
         if self.waiting.ended.load(Ordering::Acquire) || self.out.send(outgoing.body).await.is_err()
         {
             taken_back.unsent();
@@ -120,7 +120,7 @@ impl Pipe {
     /// Returns why there was no answer. A program that prints something else than messages is no server, which is more to say than that
     /// it does not answer.
     pub(crate) fn explained(&self, error: Error) -> Error {
-        let Waiting { heard, noise, drowned, .. } = &*self.waiting;
+        let PendingRequests { heard, noise, drowned, .. } = &*self.waiting;
         let is_silent = match error {
             Error::TimedOut { .. } => true,
             Error::Lost { .. } => drowned.load(Ordering::Acquire),
@@ -171,14 +171,14 @@ impl Drop for Pipe {
 }
 
 /// Takes a request back when it is dropped, unless it was answered.
-struct TakenBack<'a> {
+struct PipeCancelGuard<'a> {
     pipe: &'a Pipe,
     id: Option<RequestId>,
     /// The server is told.
     tells: bool,
 }
 
-impl TakenBack<'_> {
+impl PipeCancelGuard<'_> {
     fn unsent(&mut self) {
         if let Some(id) = self.id.take() {
             locked(&self.pipe.waiting.requests).remove(&id);
@@ -186,7 +186,7 @@ impl TakenBack<'_> {
     }
 }
 
-impl Drop for TakenBack<'_> {
+impl Drop for PipeCancelGuard<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         if locked(&self.pipe.waiting.requests).remove(&id).is_some() && self.tells {
@@ -229,7 +229,7 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Ve
 }
 
 /// How reading came to its end.
-enum Ended {
+enum ReadEnd {
     /// The other side is gone.
     Gone(String),
     /// We do not want to hear more of it.
@@ -243,19 +243,19 @@ fn beginning(message: &[u8]) -> String {
 }
 
 struct Reading {
-    waiting: Arc<Waiting>,
+    waiting: Arc<PendingRequests>,
     host: Arc<Host>,
     out: mpsc::WeakSender<Vec<u8>>,
-    limits: Limits,
+    limits: ClientLimits,
     last_words: Option<crate::link::child::LastWords>,
 }
 
 impl Reading {
     async fn run(self, input: impl AsyncRead + Unpin) {
         let mut why = match (self.read(input).await, &self.last_words) {
-            (Ended::Gone(why), Some(words)) => words.after(&why).await,
-            (Ended::Gone(why) | Ended::Dismissed(why), _) => why,
-            (Ended::TooLarge(limit), _) => {
+            (ReadEnd::Gone(why), Some(words)) => words.after(&why).await,
+            (ReadEnd::Gone(why) | ReadEnd::Dismissed(why), _) => why,
+            (ReadEnd::TooLarge(limit), _) => {
                 let why = format!("it sent a line of more than {limit} bytes");
                 return self.waiting.end_with(&why, &Error::message_too_large(limit));
             }
@@ -268,7 +268,7 @@ impl Reading {
     }
 
     /// Reads until the end; says what was seen of it.
-    async fn read(&self, input: impl AsyncRead + Unpin) -> Ended {
+    async fn read(&self, input: impl AsyncRead + Unpin) -> ReadEnd {
         let mut noisy = 0;
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let mut line = Vec::new();
@@ -278,12 +278,12 @@ impl Reading {
             line.shrink_to(64 * 1024);
             let limit = self.limits.max_message as u64 + 1;
             match (&mut input).take(limit).read_until(b'\n', &mut line).await {
-                Ok(0) => return Ended::Gone("the program ended".to_owned()),
+                Ok(0) => return ReadEnd::Gone("the program ended".to_owned()),
                 Ok(_) if line.last() != Some(&b'\n') && line.len() as u64 == limit => {
-                    return Ended::TooLarge(self.limits.max_message);
+                    return ReadEnd::TooLarge(self.limits.max_message);
                 }
                 Ok(_) => {}
-                Err(error) => return Ended::Gone(error.to_string()),
+                Err(error) => return ReadEnd::Gone(error.to_string()),
             }
             let message = line.trim_ascii();
             if message.is_empty() {
@@ -293,7 +293,7 @@ impl Reading {
                 noisy += 1;
                 if noisy > MAX_NOISE {
                     self.waiting.drowned.store(true, Ordering::Release);
-                    return Ended::Dismissed(NOISE.to_owned());
+                    return ReadEnd::Dismissed(NOISE.to_owned());
                 }
                 let line = beginning(message);
                 tracing::warn!(%line, "the server printed a line that is not a message");
@@ -346,7 +346,7 @@ impl Reading {
         }
     }
 
-    fn answered(&self, id: &RequestId, answer: Answer) {
+    fn answered(&self, id: &RequestId, answer: PipeAnswer) {
         let request = locked(&self.waiting.requests).remove(id);
         match request {
             Some(request) => {

@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use candor_server::Ask;
+use candor_server::AskLevel;
 use candor_server::protocol::json::{Decode as _, raw};
 use candor_server::protocol::types::{CallToolResult, Icon, Resource, ToolAnnotations};
 use candor_server::resource::ResourceSet;
@@ -97,7 +97,7 @@ fn asks() -> JsonTool {
             let said = text(&args);
             async move { Ok::<_, ToolError>(said) }
         })
-        .ask(Ask::Always)
+        .ask(AskLevel::Always)
 }
 
 /// Fails with whatever it is told to fail with.

@@ -5,9 +5,9 @@ use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::desk::waiting::{self, Waiting};
-use candor_server::desk::{self, Permission, permission, when};
-use candor_server::store::{Decision, Grant, Store, StoreError, Waits};
+use candor_server::desk::waiting::{self, ApprovalRequest};
+use candor_server::desk::{self, GrantDraft, permission, when};
+use candor_server::store::{Grant, PendingApproval, Review, Store, StoreError};
 use futures_util::future::try_join_all;
 use futures_util::stream;
 use http::{HeaderName, StatusCode};
@@ -15,13 +15,13 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 use tokio::sync::Mutex;
 
-use super::listening::Listening;
+use super::listening::ListenerSlot;
 use super::sse::{event, respond};
-use super::{Sent, json as answer_json, refused, store};
+use super::{RequestBody, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::route::Decided;
-use crate::serve::Asked;
+use crate::route::ReviewVerb;
+use crate::serve::ConsoleRequest;
 
 /// As much as a page shows, and a list has. The ledger chooses by turns of those who ask, so only so many callers, and not the many
 /// questions of a few, could leave somebody out.
@@ -40,51 +40,55 @@ const LOOK: Duration = Duration::from_millis(600);
 const THROUGH: &str = "console";
 
 /// The version of a request. A decision must be on exactly the one that was shown.
-pub(crate) fn version(waiting: &Waiting) -> String {
+pub(crate) fn version(waiting: &ApprovalRequest) -> String {
     let asked = &waiting.question;
     format!("{}.{}.{}", asked.fence.0, asked.fingerprint, asked.binding)
 }
 
 /// An approval request with its version.
-fn item(waiting: &Waiting) -> String {
+fn item(waiting: &ApprovalRequest) -> String {
     let json = waiting.json();
     let members = json.strip_prefix('{').unwrap_or(&json);
     format!("{{\"version\":{},{members}", Value::from(version(waiting)))
 }
 
 /// What waits, as far as there is room for it.
-pub(crate) struct Shown {
+pub(crate) struct PendingList {
     /// The oldest first.
-    pub(crate) waiting: Vec<Waiting>,
+    pub(crate) waiting: Vec<ApprovalRequest>,
     /// How many wait, these included.
     pub(crate) in_all: u64,
 }
 
-impl Shown {
+impl PendingList {
     pub(crate) async fn of(store: &dyn Store) -> Result<Self, StoreError> {
-        let turns = store.turns(MOST).await?;
+        let turns = store.pending_approvals(MOST).await?;
         let others = turns.in_all.saturating_sub(turns.chosen.len() as u64);
         let mut waiting = Vec::new();
         for some in turns.chosen.chunks(AT_ONCE) {
             let found: Vec<_> = some.iter().map(|waits| store.find(&waits.id)).collect();
             // Some may have been decided since they were chosen.
             let found = try_join_all(found).await?.into_iter().flatten();
-            waiting.extend(found.filter_map(Waiting::of));
+            waiting.extend(found.filter_map(ApprovalRequest::of));
         }
         let in_all = waiting.len() as u64 + others;
         Ok(Self { waiting, in_all })
     }
 }
 
-pub(crate) async fn list(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
-    let shown = Shown::of(store(console)?).await.map_err(|error| refused(error.into()))?;
+pub(crate) async fn list(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
+    let shown = PendingList::of(store(console)?).await.map_err(|error| refused(error.into()))?;
     let items: Vec<_> = shown.waiting.iter().map(item).collect();
     let mut response = answer_json(format!("[{}]", items.join(",")));
     response.headers_mut().insert(TOTAL, shown.in_all.into());
     Ok(response)
 }
 
-pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
+pub(crate) async fn one(
+    console: &Arc<Inner>,
+    _: &ConsoleRequest,
+    id: &str,
+) -> Result<Response, Problem> {
     let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
     Ok(answer_json(item(&waiting)))
 }
@@ -92,15 +96,15 @@ pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Res
 /// `{"version": "…"}`. An approval may have `"grant": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`, a denial `"reason"`.
 pub(crate) async fn decide(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     id: &str,
-    decided: Decided,
+    decided: ReviewVerb,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let sent = Sent::read(console, asked)?;
+    let sent = RequestBody::read(console, asked)?;
     sent.only(match decided {
-        Decided::Approve => &["version", "grant"],
-        Decided::Deny => &["version", "reason"],
+        ReviewVerb::Approve => &["version", "grant"],
+        ReviewVerb::Deny => &["version", "reason"],
     })?;
     let shown = sent.text("version")?.ok_or_else(|| {
         Problem::bad_request("Send `version`: the version of the request, as the list has it")
@@ -116,11 +120,11 @@ pub(crate) async fn decide(
     let by = asked.visitor.principal.as_str();
     let mut permission = None;
     let decision = match decided {
-        Decided::Deny => {
+        ReviewVerb::Deny => {
             let reason = sent.text("reason")?.filter(|reason| !reason.trim().is_empty());
-            Decision::Deny { reason: reason.map(str::to_owned) }
+            Review::Deny { reason: reason.map(str::to_owned) }
         }
-        Decided::Approve => {
+        ReviewVerb::Approve => {
             let Some(content) = waiting.asked() else {
                 return Err(Problem::new(
                     StatusCode::CONFLICT,
@@ -131,7 +135,7 @@ pub(crate) async fn decide(
             if let Some(wanted) = sent.member("grant") {
                 permission = Some(permitted(wanted, &content)?);
             }
-            Decision::Approve
+            Review::Approve
         }
     };
     desk::decide(store, &waiting, by, decision, THROUGH).await.map_err(refused)?;
@@ -140,8 +144,8 @@ pub(crate) async fn decide(
         grant = Some(permission.give(store, &waiting, by).await.map_err(refused)?);
     }
     let word = match decided {
-        Decided::Approve => "approved",
-        Decided::Deny => "denied",
+        ReviewVerb::Approve => "approved",
+        ReviewVerb::Deny => "denied",
     };
     let said = json!({
         "id": waiting.id.digest().to_string(),
@@ -153,7 +157,7 @@ pub(crate) async fn decide(
 }
 
 /// The grant that goes with an approval.
-fn permitted(wanted: &Value, asked: &desk::Asked) -> Result<Permission, Problem> {
+fn permitted(wanted: &Value, asked: &desk::RequestDetails) -> Result<GrantDraft, Problem> {
     let wrong = |what: &str| {
         Problem::bad_request(format!(
             "`grant` is {{\"minutes\": NUMBER, \"any\": [NAMES], \"under\": {{NAME: FOLDER}}}}: {what}"
@@ -182,7 +186,7 @@ fn permitted(wanted: &Value, asked: &desk::Asked) -> Result<Permission, Problem>
     };
     let under = under.ok_or_else(|| wrong("under is an object of folders"))?;
     let lasts = Duration::from_secs(minutes * 60);
-    Permission::like(asked, &any, &under, lasts).map_err(|problem| wrong(&problem.to_string()))
+    GrantDraft::like(asked, &any, &under, lasts).map_err(|problem| wrong(&problem.to_string()))
 }
 
 /// The active grants, the latest first.
@@ -193,7 +197,7 @@ pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
     Ok(grants)
 }
 
-pub(crate) async fn grants(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn grants(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
     let (grants, now) = (in_force(store(console)?).await?, when::now());
     let members = grants.iter().map(|grant| permission::members(grant, now));
     Ok(answer_json(members.collect::<Value>().to_string()))
@@ -201,7 +205,7 @@ pub(crate) async fn grants(console: &Arc<Inner>, _: &Asked) -> Result<Response, 
 
 pub(crate) async fn revoke(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
@@ -215,10 +219,10 @@ pub(crate) async fn revoke(
 }
 
 /// How many calls wait, as that changes. What they are is for who is told to look.
-pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Problem> {
+pub(crate) fn events(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
     store(console)?;
     let listener =
-        Listener { _place: Listening::begin()?, console: Arc::clone(console), last: None };
+        Listener { _place: ListenerSlot::begin()?, console: Arc::clone(console), last: None };
     let said = stream::unfold(listener, |mut listener| async move {
         let text = listener.next().await?;
         Some((text, listener))
@@ -228,7 +232,7 @@ pub(crate) fn events(console: &Arc<Inner>, _: &Asked) -> Result<Response, Proble
 
 /// Somebody who wants to know how many wait.
 struct Listener {
-    _place: Listening,
+    _place: ListenerSlot,
     console: Arc<Inner>,
     /// What they know.
     last: Option<String>,
@@ -260,9 +264,9 @@ impl Listener {
 
 /// What was seen last of what waits, and when. The ledger goes through all of it for a look: so all who listen share one.
 #[derive(Default)]
-pub(crate) struct Seen(Mutex<Option<(Instant, Option<String>)>>);
+pub(crate) struct PendingCount(Mutex<Option<(Instant, Option<String>)>>);
 
-impl Seen {
+impl PendingCount {
     async fn look(&self, store: &dyn Store) -> Option<String> {
         let mut seen = self.0.lock().await;
         match &*seen {
@@ -277,9 +281,9 @@ impl Seen {
 
 /// How many wait, and a tag that is another if others of them are shown.
 async fn looked(store: &dyn Store) -> Option<String> {
-    let turns = store.turns(MOST).await.ok()?;
+    let turns = store.pending_approvals(MOST).await.ok()?;
     let mut hash = Sha256::new();
-    for Waits { id, fence, until } in &turns.chosen {
+    for PendingApproval { id, fence, until } in &turns.chosen {
         hash.update(id.digest().0);
         hash.update(fence.0.to_be_bytes());
         // A record that was forgotten and comes back begins with the same fence.

@@ -12,12 +12,12 @@ use serde_json::{Map, Value};
 
 use super::engine;
 use crate::problem::Problem;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 use crate::{Inner, trace};
 
 /// The arguments. Nothing stands for the arguments but an object that every parser reads alike: a body that is cut off or was
 /// meant for somebody else must not become a call with `{}`.
-pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>, Problem> {
+pub(super) fn arguments(console: &Inner, asked: &ConsoleRequest) -> Result<Box<RawValue>, Problem> {
     // A page of any site can make a browser post text or a form, but not this without being asked whether it may.
     if !is_json(&asked.parts.headers) {
         return Err(Problem::new(
@@ -46,7 +46,7 @@ pub(super) fn arguments(console: &Inner, asked: &Asked) -> Result<Box<RawValue>,
 /// The body holds the arguments, so `expect` in it is the precondition only if the tool can have no such argument. For a tool that
 /// can, the query parameter `expect` says the same.
 pub(super) fn take_expectation(
-    asked: &Asked,
+    asked: &ConsoleRequest,
     tool: &Definition,
     arguments: Box<RawValue>,
 ) -> (Box<RawValue>, Option<Box<RawValue>>) {
@@ -77,14 +77,14 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// The key of the operation.
-pub(super) fn key(asked: &Asked) -> Result<Option<String>, Problem> {
+pub(super) fn key(asked: &ConsoleRequest) -> Result<Option<String>, Problem> {
     idempotency_key(&asked.parts.headers).map_err(|problem| {
         Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", problem)
     })
 }
 
 /// A way to the server, in the name of whoever asks and within their trace.
-pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
+pub(super) fn visit(console: &Inner, asked: &ConsoleRequest) -> Result<Visit, Problem> {
     let visit = engine(console)?
         .visit(asked.visitor.principal.clone())
         .claims(asked.visitor.claims.clone())
@@ -100,13 +100,13 @@ pub(super) fn visit(console: &Inner, asked: &Asked) -> Result<Visit, Problem> {
 }
 
 /// What an operator says: an object of few members.
-pub(crate) struct Sent {
+pub(crate) struct RequestBody {
     members: Map<String, Value>,
     body: Box<RawValue>,
 }
 
-impl Sent {
-    pub(crate) fn read(console: &Inner, asked: &Asked) -> Result<Self, Problem> {
+impl RequestBody {
+    pub(crate) fn read(console: &Inner, asked: &ConsoleRequest) -> Result<Self, Problem> {
         let body = arguments(console, asked)?;
         match serde_json::from_str(body.get()) {
             Ok(members) => Ok(Self { members, body }),

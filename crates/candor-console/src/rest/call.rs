@@ -5,7 +5,7 @@ use bytes::Bytes;
 use candor_server::protocol::json::{Decode as _, Object, RawValue, raw};
 use candor_server::protocol::names::{extension, header, meta, method, notification};
 use candor_server::protocol::rpc::ErrorObject;
-use candor_server::{Catalogue, Listed, Said, Visit};
+use candor_server::{CallEvent, Catalogue, ToolView, Visit};
 use futures_util::{Stream, StreamExt as _, stream};
 use http::{HeaderValue, StatusCode};
 use serde_json::Value;
@@ -14,12 +14,12 @@ use super::sse::{self, EVENTS, event};
 use super::{body, failed, json, plain, refused, write};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::{Asked, accepts};
+use crate::serve::{ConsoleRequest, accepts};
 
 pub(super) async fn call(
     console: &Inner,
-    asked: &Asked,
-    tool: &Listed<'_>,
+    asked: &ConsoleRequest,
+    tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let arguments = body::arguments(console, asked)?;
     let (arguments, expected) = body::take_expectation(asked, &tool.definition, arguments);
@@ -34,9 +34,9 @@ pub(super) async fn call(
 /// What a call would do, said by the tool that the author has made for it.
 pub(super) async fn preview(
     console: &Inner,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     catalogue: &Catalogue,
-    tool: &Listed<'_>,
+    tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let preview = tool.preview.and_then(|name| catalogue.find(name)).ok_or_else(|| {
         let none = format!("{} has no preview", tool.definition.name);
@@ -49,9 +49,9 @@ pub(super) async fn preview(
 
 async fn make(
     console: &Inner,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     visit: Visit,
-    tool: &Listed<'_>,
+    tool: &ToolView<'_>,
     arguments: &RawValue,
 ) -> Result<Response, Problem> {
     let params = Object::new().with("name", &tool.definition.name).with("arguments", arguments);
@@ -86,16 +86,16 @@ fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool),
 }
 
 /// What is said on the way, and then the result. Whoever hangs up takes the call back, as far as it can be.
-fn events(said: impl Stream<Item = Said> + Unpin) -> impl Stream<Item = Bytes> {
+fn events(said: impl Stream<Item = CallEvent> + Unpin) -> impl Stream<Item = Bytes> {
     stream::unfold(Some(said), |said| async move {
         let mut said = said?;
         loop {
             match said.next().await? {
-                Said::Notice { method, params } if method == notification::PROGRESS => {
+                CallEvent::Notice { method, params } if method == notification::PROGRESS => {
                     return Some((event("progress", &write(&params)), Some(said)));
                 }
-                Said::Notice { .. } => {}
-                Said::Answer(answer) => return Some((last(answer), None)),
+                CallEvent::Notice { .. } => {}
+                CallEvent::Answer(answer) => return Some((last(answer), None)),
             }
         }
     })

@@ -2,24 +2,24 @@
 
 use axum::response::Response;
 use candor_server::desk::{StateWord, state, when};
-use candor_server::hints::{Effective, Source};
+use candor_server::hints::{EffectiveHints, HintSource};
 use candor_server::tool::{Violation, code};
-use candor_server::{Foresight, Listed, Standing};
+use candor_server::{Foresight, RecordStatus, ToolView};
 use http::StatusCode;
 use serde_json::{Value, json};
 
 use super::{body, failed, json};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// The keyword of an error that no keyword of the schema explains.
 const NO_KEYWORD: &str = "validation";
 
 pub(super) async fn validate(
     console: &Inner,
-    asked: &Asked,
-    tool: &Listed<'_>,
+    asked: &ConsoleRequest,
+    tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let foreseen = foresee(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
         // Who only looks at `valid` finds it.
@@ -39,8 +39,8 @@ pub(super) async fn validate(
 
 pub(super) async fn annotations(
     console: &Inner,
-    asked: &Asked,
-    tool: &Listed<'_>,
+    asked: &ConsoleRequest,
+    tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let key = body::key(asked)?.or_else(|| asked.query("key"));
     let foreseen = foresee(console, asked, tool, key).await?;
@@ -49,8 +49,8 @@ pub(super) async fn annotations(
 
 async fn foresee(
     console: &Inner,
-    asked: &Asked,
-    tool: &Listed<'_>,
+    asked: &ConsoleRequest,
+    tool: &ToolView<'_>,
     key: Option<String>,
 ) -> Result<Foresight, Problem> {
     let arguments = body::arguments(console, asked)?;
@@ -67,9 +67,9 @@ fn errors(invalid: &[Violation]) -> Value {
 }
 
 /// Everything that is known of a call, for programs.
-pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
-    let Effective { hints, sources } = foreseen.effective;
-    let [read_only, destructive, idempotent, open_world] = sources.map(Source::as_str);
+pub(crate) fn told(foreseen: &Foresight, tool: &ToolView<'_>) -> Value {
+    let EffectiveHints { hints, sources } = foreseen.effective;
+    let [read_only, destructive, idempotent, open_world] = sources.map(HintSource::as_str);
     let mut told = json!({
         "valid": foreseen.invalid.is_empty(),
         "errors": errors(&foreseen.invalid),
@@ -96,32 +96,32 @@ pub(crate) fn told(foreseen: &Foresight, tool: &Listed<'_>) -> Value {
 }
 
 /// What is on record of the call. Its state is the word of [`state`], or the code with which the call would be refused.
-fn record(record: &Standing) -> Value {
+fn record(record: &RecordStatus) -> Value {
     let word = |state: StateWord| state.as_str();
     match record {
-        Standing::Replay { outcome, completed } => {
+        RecordStatus::Replay { outcome, completed } => {
             json!({"state": state::outcome(*outcome), "completedAt": when::exact(*completed)})
         }
-        Standing::Running { since: Some(since) } => {
+        RecordStatus::Running { since: Some(since) } => {
             json!({"state": word(StateWord::Running), "since": when::exact(*since)})
         }
-        Standing::Running { since: None } => json!({"state": word(StateWord::Running)}),
-        Standing::InputRequired => json!({"state": word(StateWord::InputRequired)}),
-        Standing::Waiting { operation } => {
+        RecordStatus::Running { since: None } => json!({"state": word(StateWord::Running)}),
+        RecordStatus::InputRequired => json!({"state": word(StateWord::InputRequired)}),
+        RecordStatus::Waiting { operation } => {
             json!({"state": word(StateWord::ApprovalRequired), "operation": operation})
         }
-        Standing::Approved { by } => json!({"state": word(StateWord::Approved), "by": by}),
-        Standing::Denied { by, reason: Some(reason) } => {
+        RecordStatus::Approved { by } => json!({"state": word(StateWord::Approved), "by": by}),
+        RecordStatus::Denied { by, reason: Some(reason) } => {
             json!({"state": word(StateWord::Denied), "by": by, "reason": reason})
         }
-        Standing::Denied { by, reason: None } => {
+        RecordStatus::Denied { by, reason: None } => {
             json!({"state": word(StateWord::Denied), "by": by})
         }
-        Standing::Unknown => json!({"state": word(StateWord::OutcomeUnknown)}),
-        Standing::Expired => json!({"state": word(StateWord::ResultExpired)}),
-        Standing::Abandoned => json!({"state": word(StateWord::Abandoned)}),
-        Standing::TooLarge => json!({"state": code::RESULT_TOO_LARGE}),
-        Standing::Reused => json!({"state": code::KEY_REUSED}),
+        RecordStatus::Unknown => json!({"state": word(StateWord::OutcomeUnknown)}),
+        RecordStatus::Expired => json!({"state": word(StateWord::ResultExpired)}),
+        RecordStatus::Abandoned => json!({"state": word(StateWord::Abandoned)}),
+        RecordStatus::TooLarge => json!({"state": code::RESULT_TOO_LARGE}),
+        RecordStatus::Reused => json!({"state": code::KEY_REUSED}),
         // A later state has no word here yet.
         _ => json!({"state": code::LEDGER_UNAVAILABLE}),
     }

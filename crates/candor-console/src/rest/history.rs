@@ -7,24 +7,24 @@ use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
 use candor_server::desk::filter::Filters;
-use candor_server::desk::{self, Given, Operation, StateWord, find, row, when};
-use candor_server::store::{Export, Page, Resolution, State};
+use candor_server::desk::{self, OperationView, ReportedResult, StateWord, find, row, when};
+use candor_server::store::{Export, Page, RecordState, Resolution};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::{Sent, json as answer_json, refused, store};
+use super::{RequestBody, json as answer_json, refused, store};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// As many as are asked for, if nobody says how many; and at most.
 const USUAL: usize = 50;
 const MOST: usize = 500;
 
 /// What the query asks for.
-pub(crate) fn filters(asked: &Asked) -> Result<Filters, Problem> {
+pub(crate) fn filters(asked: &ConsoleRequest) -> Result<Filters, Problem> {
     let wrong = |name: &str, problem: String| Problem::bad_request(format!("`{name}`: {problem}"));
     let time = |name: &str| {
         let text = asked.query(name);
@@ -43,7 +43,7 @@ pub(crate) fn filters(asked: &Asked) -> Result<Filters, Problem> {
 }
 
 /// The part of the list that the query asks for.
-pub(crate) fn page(asked: &Asked) -> Result<Page, Problem> {
+pub(crate) fn page(asked: &ConsoleRequest) -> Result<Page, Problem> {
     let number = |name: &str| match asked.query(name) {
         None => Ok(None),
         Some(text) => text
@@ -56,7 +56,10 @@ pub(crate) fn page(asked: &Asked) -> Result<Page, Problem> {
 }
 
 /// `{"items": […], "next": …}`: operations, or with `?rows=true` audit rows; the latest first.
-pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let (store, filters, page) = (store(console)?, filters(asked)?, page(asked)?);
     let now = when::now();
     let mut items = Vec::new();
@@ -69,7 +72,8 @@ pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response
         let paged =
             store.records(filters.of_records(), page).await.map_err(|e| refused(e.into()))?;
         for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
-            let operation = Operation::brief(store, entry).await.map_err(|e| refused(e.into()))?;
+            let operation =
+                OperationView::brief(store, entry).await.map_err(|e| refused(e.into()))?;
             items.push(Value::Object(operation.json(now)));
         }
         next = paged.next;
@@ -78,7 +82,7 @@ pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response
 }
 
 /// All rows of the audit as lines of JSON, the earliest first.
-pub(crate) fn export(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) fn export(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     store(console)?;
     let filters = filters(asked)?;
     let lines = async_lines(Arc::clone(console), filters);
@@ -129,7 +133,11 @@ fn async_lines(
     })
 }
 
-pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Response, Problem> {
+pub(crate) async fn one(
+    console: &Arc<Inner>,
+    _: &ConsoleRequest,
+    id: &str,
+) -> Result<Response, Problem> {
     let store = store(console)?;
     let operation = find::find(store, id).await.map_err(refused)?;
     let operation = operation.with_replays(store).await.map_err(|error| refused(error.into()))?;
@@ -139,11 +147,11 @@ pub(crate) async fn one(console: &Arc<Inner>, _: &Asked, id: &str) -> Result<Res
 /// `{"state": "succeeded" | "failed" | "not_run" | "abandoned", "result": any JSON?, "text": string?}`
 pub(crate) async fn resolve(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let sent = Sent::read(console, asked)?;
+    let sent = RequestBody::read(console, asked)?;
     sent.only(&["state", "result", "text"])?;
     // Digit for digit: the next call with the key gets exactly this.
     let result = sent.raw("result");
@@ -160,9 +168,9 @@ pub(crate) async fn resolve(
                 (Some(_), Some(_)) => {
                     return Err(Problem::bad_request("Send either `result` or `text`"));
                 }
-                (Some(json), None) => Given::Json(json.get()),
-                (None, Some(text)) => Given::Text(text),
-                (None, None) => Given::Nothing,
+                (Some(json), None) => ReportedResult::Json(json.get()),
+                (None, Some(text)) => ReportedResult::Text(text),
+                (None, None) => ReportedResult::Nothing,
             };
             let outcome = given.outcome(state == StateWord::Failed);
             Resolution::Done(
@@ -177,7 +185,7 @@ pub(crate) async fn resolve(
         _ => Resolution::Abandon,
     };
     let operation = find::find(store, id).await.map_err(refused)?;
-    let Some(State::Indeterminate { .. }) = operation.state() else {
+    let Some(RecordState::Indeterminate { .. }) = operation.state() else {
         let words = format!(
             "Not recorded: only an unknown outcome can be resolved. State: {}",
             operation.words()
@@ -190,6 +198,6 @@ pub(crate) async fn resolve(
     let entry = entry.ok_or_else(|| {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "It is no longer on record")
     })?;
-    let operation = Operation::of(store, entry).await.map_err(|error| refused(error.into()))?;
+    let operation = OperationView::of(store, entry).await.map_err(|error| refused(error.into()))?;
     Ok(answer_json(Value::Object(operation.json(when::now())).to_string()))
 }

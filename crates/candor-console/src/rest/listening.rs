@@ -15,9 +15,9 @@ const MOST: usize = 64;
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 
 /// The place of somebody who listens.
-pub(super) struct Listening(());
+pub(super) struct ListenerSlot(());
 
-impl Listening {
+impl ListenerSlot {
     pub(super) fn begin() -> Result<Self, Problem> {
         let place = Self(());
         // The place is given back when it is dropped, also by who finds that there is none.
@@ -33,7 +33,7 @@ impl Listening {
     }
 }
 
-impl Drop for Listening {
+impl Drop for ListenerSlot {
     fn drop(&mut self) {
         LISTENERS.fetch_sub(1, Ordering::Relaxed);
     }

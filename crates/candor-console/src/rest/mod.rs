@@ -29,7 +29,7 @@ use sha2::{Digest as _, Sha256};
 use crate::problem::Problem;
 use crate::{Inner, trace};
 
-pub(crate) use body::Sent;
+pub(crate) use body::RequestBody;
 
 /// A JSON answer.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
@@ -144,9 +144,9 @@ pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
 }
 
 /// Why an operator's wish was not done.
-pub(crate) fn refused(problem: desk::Problem) -> Problem {
+pub(crate) fn refused(problem: desk::OperatorError) -> Problem {
     match problem {
-        desk::Problem::Store(error) => {
+        desk::OperatorError::Store(error) => {
             let trace_id = trace::new();
             tracing::error!(%error, trace_id, "the ledger could not be used");
             let words = "The ledger is unavailable; the server's log has the reason";
@@ -154,7 +154,9 @@ pub(crate) fn refused(problem: desk::Problem) -> Problem {
                 .member("trace_id", trace_id)
                 .retry_after_ms(1000)
         }
-        desk::Problem::Unknown(words) => Problem::new(StatusCode::NOT_FOUND, "not_found", words),
+        desk::OperatorError::Unknown(words) => {
+            Problem::new(StatusCode::NOT_FOUND, "not_found", words)
+        }
         other => Problem::new(StatusCode::CONFLICT, "conflict", other.to_string()),
     }
 }

@@ -11,10 +11,13 @@ use candor_server::protocol::rpc::ErrorObject;
 use super::{body, failed, json, plain, tag, tagged, write};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// What stands at the root, or directly beneath `?uri=`.
-pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let mut params = Object::new();
     for name in ["uri", "cursor"] {
         if let Some(value) = asked.query(name) {
@@ -25,16 +28,22 @@ pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     Ok(tagged(&asked.parts.headers, &tag(&text), text))
 }
 
-pub(crate) async fn metadata(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn metadata(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let text = ask(console, asked, method::RESOURCES_METADATA, named(asked)?).await?;
     Ok(tagged(&asked.parts.headers, &tag(&text), text))
 }
 
-pub(crate) async fn content(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn content(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     Ok(json(ask(console, asked, method::RESOURCES_READ, named(asked)?).await?))
 }
 
-fn named(asked: &Asked) -> Result<Object, Problem> {
+fn named(asked: &ConsoleRequest) -> Result<Object, Problem> {
     let uri = asked.query("uri");
     let uri = uri.ok_or_else(|| Problem::bad_request("Say which resource is meant: ?uri=…"))?;
     Ok(Object::new().with("uri", &uri))
@@ -42,7 +51,7 @@ fn named(asked: &Asked) -> Result<Object, Problem> {
 
 async fn ask(
     console: &Inner,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     method: &str,
     params: Object,
 ) -> Result<Bytes, Problem> {

@@ -20,7 +20,7 @@ use serde_json::json;
 use super::{call, engine, foreseen, tag, tagged};
 use crate::problem::Problem;
 use crate::route::Verb;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 use crate::{Inner, trace};
 
 /// Sets whose lists are kept at the same time: one for each kind of principal. Of more, the oldest is written again.
@@ -133,7 +133,10 @@ fn detail(tool: &Definition) -> Object {
 }
 
 /// The tools of whoever asks. Who provides them is asked each time.
-pub(crate) async fn catalogue(console: &Inner, asked: &Asked) -> Result<Catalogue, Problem> {
+pub(crate) async fn catalogue(
+    console: &Inner,
+    asked: &ConsoleRequest,
+) -> Result<Catalogue, Problem> {
     engine(console)?.catalogue(&asked.visitor.principal).await.map_err(|error| {
         let trace_id = trace::id(&asked.parts.headers);
         tracing::error!(%error, trace_id, "a provider of tools failed");
@@ -141,7 +144,10 @@ pub(crate) async fn catalogue(console: &Inner, asked: &Asked) -> Result<Catalogu
     })
 }
 
-pub(crate) async fn list(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn list(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
     let list = console.lists.of(&catalogue);
     let headers = &asked.parts.headers;
@@ -169,7 +175,7 @@ fn cursor(start: usize) -> String {
 }
 
 /// Where the page that is asked for begins and how long it is; nothing if the whole list is.
-fn page(asked: &Asked) -> Result<Option<(usize, usize)>, Problem> {
+fn page(asked: &ConsoleRequest) -> Result<Option<(usize, usize)>, Problem> {
     let (limit, cursor) = (asked.query("limit"), asked.query("cursor"));
     if limit.is_none() && cursor.is_none() {
         return Ok(None);
@@ -197,7 +203,7 @@ fn page(asked: &Asked) -> Result<Option<(usize, usize)>, Problem> {
 
 pub(crate) async fn one(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     name: &str,
 ) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
@@ -216,7 +222,7 @@ pub(crate) async fn one(
 
 pub(crate) async fn act(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     name: &str,
     verb: Verb,
 ) -> Result<Response, Problem> {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::Said;
+use candor_server::CallEvent;
 use candor_server::protocol::json::Object;
 use candor_server::protocol::names::{method, notification};
 use futures_util::{StreamExt as _, stream};
@@ -14,13 +14,13 @@ use super::sse::{event, respond};
 use super::{body, failed, write};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// As many as a page has open.
 const MOST: usize = 100;
 
 /// `?uri=…&uri=…`: `watching` says which of them can be watched, `changed` which one has changed, `list` that there are others.
-pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) fn events(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     let uris = asked.queries("uri");
     if uris.len() > MOST {
         return Err(Problem::bad_request(format!("At most {MOST} resources are watched at once")));
@@ -32,13 +32,13 @@ pub(crate) fn events(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Pr
         let mut said = said?;
         loop {
             match said.next().await? {
-                Said::Notice { method, params } => {
+                CallEvent::Notice { method, params } => {
                     if let Some(text) = told(&method, &params) {
                         return Some((text, Some(said)));
                     }
                 }
-                Said::Answer(Ok(_)) => return None,
-                Said::Answer(Err(error)) => {
+                CallEvent::Answer(Ok(_)) => return None,
+                CallEvent::Answer(Err(error)) => {
                     return Some((event("problem", &failed(&error).body().to_string()), None));
                 }
             }

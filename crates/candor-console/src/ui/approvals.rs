@@ -4,21 +4,21 @@ use std::sync::Arc;
 
 use axum::response::Response;
 use candor_server::desk::shown::cut;
-use candor_server::desk::waiting::{self, Asked as Content, Waiting};
+use candor_server::desk::waiting::{self, ApprovalRequest, RequestDetails as Content};
 use candor_server::desk::{json, permission, when};
 use candor_server::protocol::Undo;
 use candor_server::protocol::names::extension;
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, not_known, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, not_known, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
-use crate::rest::approvals::{MOST, Shown, in_force, version};
+use crate::rest::approvals::{MOST, PendingList, in_force, version};
 use crate::rest::{refused, store};
 use crate::route::encoded;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// For how long calls may be permitted.
 const LENGTHS: [(u64, &str); 4] =
@@ -37,7 +37,10 @@ const SMALL: usize = MOST_BYTES / MOST;
 /// More of an argument than fits into a headline.
 const HEADLINE: usize = 160;
 
-pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn page(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let desk = desk(console, asked, store(console)?).await?;
     if asked.query("part").is_some() {
         return Ok(shell::part(desk));
@@ -55,7 +58,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
 /// One call, for whoever was sent a link to it.
 pub(crate) async fn one(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
     let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
@@ -75,12 +78,12 @@ fn no_script() -> Html {
     )
 }
 
-fn page_of(title: &str, main: Html) -> Page<'_> {
-    Page { section: Section::Approvals, title, script: Some("approvals.js"), main }
+fn page_of(title: &str, main: Html) -> PageParts<'_> {
+    PageParts { section: Section::Approvals, title, script: Some("approvals.js"), main }
 }
 
-async fn desk(console: &Inner, asked: &Asked, store: &dyn Store) -> Result<Html, Problem> {
-    let list = Shown::of(store).await.map_err(|error| refused(error.into()))?;
+async fn desk(console: &Inner, asked: &ConsoleRequest, store: &dyn Store) -> Result<Html, Problem> {
+    let list = PendingList::of(store).await.map_err(|error| refused(error.into()))?;
     let (waiting, grants, now) = (&list.waiting, in_force(store).await?, when::now());
     let mut room = MOST_BYTES;
     let cards: Html = waiting
@@ -135,7 +138,13 @@ fn nothing(console: &Inner) -> Html {
     )
 }
 
-fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
+fn card(
+    console: &Inner,
+    asked: &ConsoleRequest,
+    waiting: &ApprovalRequest,
+    now: Moment,
+    first: bool,
+) -> Html {
     let Scope { principal, server, instance, tool } = &waiting.id.scope;
     let content = waiting.asked();
     let id = waiting.id.digest().to_string();
@@ -195,7 +204,7 @@ fn card(console: &Inner, asked: &Asked, waiting: &Waiting, now: Moment, first: b
 }
 
 /// One for which there is no room beside the others. It can be denied here, and approved where all of it is seen.
-fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
+fn large(asked: &ConsoleRequest, waiting: &ApprovalRequest, now: Moment, first: bool) -> Html {
     let Scope { principal, tool, .. } = &waiting.id.scope;
     let id = waiting.id.digest().to_string();
     let focus = first.then(|| html!(" autofocus"));
@@ -217,7 +226,7 @@ fn large(asked: &Asked, waiting: &Waiting, now: Moment, first: bool) -> Html {
 }
 
 /// What decisions are sent from: it names exactly the question that it shows, and is marked if it does not show all of it.
-fn sheet(waiting: &Waiting, large: bool, inside: &Html) -> Html {
+fn sheet(waiting: &ApprovalRequest, large: bool, inside: &Html) -> Html {
     html!(
         "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-version=\"{}\" data-until=\"{}\"{} data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
         waiting.short(),
@@ -321,14 +330,14 @@ fn arguments(content: &Content) -> Html {
     )
 }
 
-fn unreadable(waiting: &Waiting) -> Html {
+fn unreadable(waiting: &ApprovalRequest) -> Html {
     html!(
         "<h3>The request, which this version cannot read</h3><pre tabindex=\"0\">{}</pre>",
         shown(&String::from_utf8_lossy(waiting.bytes()))
     )
 }
 
-fn deny_because(waiting: &Waiting) -> Html {
+fn deny_because(waiting: &ApprovalRequest) -> Html {
     html!(
         "<details class=\"more\"><summary>Deny with a reason</summary>\
          <label for=\"why-{}\">Why, for the caller</label><input id=\"why-{}\" data-reason maxlength=\"500\">\
@@ -339,7 +348,7 @@ fn deny_because(waiting: &Waiting) -> Html {
 }
 
 /// Calls like this one, for a while: which arguments may differ.
-fn permit(waiting: &Waiting, content: &Content) -> Html {
+fn permit(waiting: &ApprovalRequest, content: &Content) -> Html {
     let id = waiting.short();
     let arguments: Value = serde_json::from_str(content.arguments.get()).unwrap_or_default();
     let choices: Html = arguments

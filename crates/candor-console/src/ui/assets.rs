@@ -6,7 +6,7 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use crate::problem::Problem;
 use crate::rest::{tag, tagged};
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 struct Asset {
     name: &'static str,
@@ -40,7 +40,7 @@ assets! {
     "icon-waiting.svg": "image/svg+xml",
 }
 
-pub(crate) fn answer(asked: &Asked, name: &str) -> Result<Response, Problem> {
+pub(crate) fn answer(asked: &ConsoleRequest, name: &str) -> Result<Response, Problem> {
     let asset = ALL.iter().find(|asset| asset.name == name).ok_or_else(Problem::no_such_path)?;
     let mut response = tagged(&asked.parts.headers, &tag(asset.text.as_bytes()), asset.text.into());
     let headers = response.headers_mut();

@@ -5,19 +5,19 @@ use std::time::Duration;
 
 use axum::response::Response;
 use candor_server::desk::filter::Filters;
-use candor_server::desk::{Operation, StateFilter, StateWord, state, when, words};
+use candor_server::desk::{OperationView, StateFilter, StateWord, state, when, words};
 use candor_server::store::{
-    AuditRow, Filter, Moment, OutcomeKind, Page as Part, Scope, State, StateKind, Store,
+    AuditRow, Filter, Moment, OutcomeKind, Page as Part, RecordState, Scope, StateKind, Store,
 };
 
-use super::shell::{self, Page, Section, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::history::{filters, page as part_of};
 use crate::rest::{refused, store};
 use crate::route::encoded;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// What is still open comes first, at most so many of each kind.
 const MOST_OPEN: usize = 50;
@@ -63,25 +63,32 @@ impl Mark {
         }
     }
 
-    pub(super) fn of(operation: &Operation) -> Self {
+    pub(super) fn of(operation: &OperationView) -> Self {
         match operation.state() {
-            Some(State::Completed { outcome, .. }) if outcome.kind == OutcomeKind::Success => {
+            Some(RecordState::Completed { outcome, .. })
+                if outcome.kind == OutcomeKind::Success =>
+            {
                 Self::Done
             }
-            Some(State::Completed { .. }) => Self::Failed,
-            Some(State::Dispatched { .. } | State::Claimed { .. } | State::Suspended { .. }) => {
-                Self::Running
-            }
-            Some(State::Waiting { .. } | State::Approved { .. }) => Self::Waiting,
-            Some(State::Denied { .. }) => Self::Refused,
-            Some(State::Indeterminate { .. }) => Self::Unknown,
+            Some(RecordState::Completed { .. }) => Self::Failed,
+            Some(
+                RecordState::Dispatched { .. }
+                | RecordState::Claimed { .. }
+                | RecordState::Suspended { .. },
+            ) => Self::Running,
+            Some(RecordState::Waiting { .. } | RecordState::Approved { .. }) => Self::Waiting,
+            Some(RecordState::Denied { .. }) => Self::Refused,
+            Some(RecordState::Indeterminate { .. }) => Self::Unknown,
             _ if operation.record.as_ref().is_some_and(state::has_failed) => Self::Failed,
             _ => Self::Other,
         }
     }
 }
 
-pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn page(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let store = store(console)?;
     let (filters, part) = match filters(asked).and_then(|all| Ok((all, part_of(asked)?))) {
         Ok(wanted) => wanted,
@@ -99,16 +106,16 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
     Ok(shell::page(console, asked, page_of(&shows)))
 }
 
-fn page_of(shows: &Html) -> Page<'static> {
+fn page_of(shows: &Html) -> PageParts<'static> {
     let main = html!(
         "<h1>History</h1><p class=\"lead\">Calls that changed something, had a key, were refused or needed approval, and recent calls that only read.</p>{}",
         shows
     );
-    Page { section: Section::History, title: "History", script: None, main }
+    PageParts { section: Section::History, title: "History", script: None, main }
 }
 
 /// What was written into the filter stays there, to be mended. Until then there is nothing to export: it would be all.
-fn mistaken(console: &Inner, asked: &Asked, problem: &Problem) -> Response {
+fn mistaken(console: &Inner, asked: &ConsoleRequest, problem: &Problem) -> Response {
     let shows = html!(
         "{}<p class=\"error\" role=\"alert\" data-testid=\"mistaken\">{}</p>",
         bar(asked, None),
@@ -143,7 +150,7 @@ async fn lines(
         let paged = store.records(filters.of_records(), part).await.map_err(failed)?;
         let mut lines = Vec::new();
         for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
-            lines.push(of_record(&Operation::of(store, entry).await.map_err(failed)?));
+            lines.push(of_record(&OperationView::of(store, entry).await.map_err(failed)?));
         }
         return Ok((lines, paged.next));
     }
@@ -159,9 +166,9 @@ async fn lines(
             let open = Filter { state: Some(kind), ..filters.of_records() };
             let few = Part { most: MOST_OPEN, ..Part::default() };
             for entry in store.records(open, few).await.map_err(failed)?.items {
-                let operation = Operation::of(store, entry).await.map_err(failed)?;
+                let operation = OperationView::of(store, entry).await.map_err(failed)?;
                 // What time alone has changed is listed where it stands now.
-                if operation.state().map(State::kind) == Some(kind) {
+                if operation.state().map(RecordState::kind) == Some(kind) {
                     lines.push(of_record(&operation));
                 }
             }
@@ -200,7 +207,7 @@ fn fits(filters: &Filters, row: &AuditRow) -> bool {
         && filters.before.is_none_or(|before| row.at < before)
 }
 
-fn of_record(operation: &Operation) -> Line {
+fn of_record(operation: &OperationView) -> Line {
     let Scope { principal, server, tool, .. } = operation.id.scope.clone();
     Line {
         at: operation.since.or_else(|| operation.created()).unwrap_or(Moment(0)),
@@ -238,7 +245,7 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
     if let (Some(id), true) = (&id, hints.is_none() || took.is_none())
         && let Some(entry) = store.find(id).await.map_err(failed)?
     {
-        let operation = Operation::of(store, entry).await.map_err(failed)?;
+        let operation = OperationView::of(store, entry).await.map_err(failed)?;
         hints = hints.or_else(|| {
             operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned)
         });
@@ -283,7 +290,7 @@ fn query(filters: &Filters) -> String {
     query
 }
 
-fn bar(asked: &Asked, filters: Option<&Filters>) -> Html {
+fn bar(asked: &ConsoleRequest, filters: Option<&Filters>) -> Html {
     let state = asked.query("state").and_then(|text| text.parse::<StateFilter>().ok());
     let states: Html = StateFilter::all()
         .map(|filter| {
@@ -321,7 +328,7 @@ fn bar(asked: &Asked, filters: Option<&Filters>) -> Html {
     )
 }
 
-fn nothing(console: &Inner, asked: &Asked, filters: &Filters) -> Html {
+fn nothing(console: &Inner, asked: &ConsoleRequest, filters: &Filters) -> Html {
     if *filters == Filters::default() {
         let tools = console
             .engine
@@ -346,7 +353,7 @@ fn table(rows: &Html) -> Html {
     )
 }
 
-fn row(asked: &Asked, line: &Line, longest: Duration, now: Moment) -> Html {
+fn row(asked: &ConsoleRequest, line: &Line, longest: Duration, now: Moment) -> Html {
     let effect = line.hints.as_deref().map(|hints| {
         let (verdict, _) = verdict_of_words(hints);
         html!("<span title=\"{}\">{}</span>", hints, verdict)

@@ -3,21 +3,21 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::desk::{Operation, find, json, when, words};
-use candor_server::store::{Body, Scope, State, Via};
+use candor_server::desk::{OperationView, find, json, when, words};
+use candor_server::store::{ApprovalChannel, Body, RecordState, Scope};
 
 use super::history::Mark;
-use super::shell::{self, Page, Section, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, shown, verdict_of_words};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::{refused, store};
 use crate::route::encoded;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
@@ -40,7 +40,7 @@ pub(crate) async fn page(
             encoded(tool)
         )
     });
-    let decide = matches!(operation.state(), Some(State::Waiting { .. })).then(|| {
+    let decide = matches!(operation.state(), Some(RecordState::Waiting { .. })).then(|| {
         html!(
             "<a class=\"button\" href=\"{}/ui/approvals/{}\">Decide</a>",
             asked.base,
@@ -77,18 +77,19 @@ pub(crate) async fn page(
         timeline(&operation),
         result(&operation)
     );
-    let page = Page { section: Section::History, title: tool, script: Some("history.js"), main };
+    let page =
+        PageParts { section: Section::History, title: tool, script: Some("history.js"), main };
     Ok(shell::page(console, asked, page))
 }
 
-fn stands(operation: &Operation) -> String {
+fn stands(operation: &OperationView) -> String {
     let words = operation.words();
     match (operation.state(), operation.reason(), operation.by()) {
-        (Some(State::Approved { until, .. }), _, Some(by)) => {
+        (Some(RecordState::Approved { until, .. }), _, Some(by)) => {
             let until = when::written(*until);
             format!("Approved by {by}. The call runs if its caller repeats it by {until}.")
         }
-        (Some(State::Denied { .. }), _, Some(by)) => format!("Denied by {by}"),
+        (Some(RecordState::Denied { .. }), _, Some(by)) => format!("Denied by {by}"),
         (_, Some(reason), _) => format!("{words}: {}", words::reason(reason)),
         (_, None, Some(by)) => format!("{words}, resolved by {by}"),
         (_, None, None) => words.to_owned(),
@@ -96,11 +97,11 @@ fn stands(operation: &Operation) -> String {
 }
 
 /// Who approved or denied it, when and why.
-fn review(operation: &Operation) -> Option<Html> {
+fn review(operation: &OperationView) -> Option<Html> {
     let review = operation.review()?;
     let through = match review.via {
-        Via::Client => " via client",
-        Via::Operator => "",
+        ApprovalChannel::Client => " via client",
+        ApprovalChannel::Operator => "",
     };
     let reason = review.reason.as_deref().map(|reason| html!(": {}", shown(reason)));
     Some(html!(
@@ -115,7 +116,7 @@ fn review(operation: &Operation) -> Option<Html> {
 }
 
 /// The error with which its last attempt failed.
-fn error(operation: &Operation) -> Option<Html> {
+fn error(operation: &OperationView) -> Option<Html> {
     let error = operation.error()?;
     Some(html!(
         "<dt>Error</dt><dd data-testid=\"error\"><span class=\"mono\">{}</span> {}</dd>",
@@ -125,12 +126,12 @@ fn error(operation: &Operation) -> Option<Html> {
 }
 
 /// The arguments, with secrets redacted.
-fn arguments(operation: &Operation) -> Option<Html> {
+fn arguments(operation: &OperationView) -> Option<Html> {
     let pretty = json::pretty(operation.arguments()?, "");
     Some(html!("<h2>Arguments</h2><pre data-testid=\"arguments\">{}</pre>", shown(&pretty)))
 }
 
-fn timeline(operation: &Operation) -> Html {
+fn timeline(operation: &OperationView) -> Html {
     let rows: Html = operation
         .story
         .iter()
@@ -148,7 +149,7 @@ fn timeline(operation: &Operation) -> Html {
     html!("<ol class=\"timeline\" data-testid=\"timeline\">{}</ol>", rows)
 }
 
-fn result(operation: &Operation) -> Option<Html> {
+fn result(operation: &OperationView) -> Option<Html> {
     let outcome = operation.outcome()?;
     Some(match &outcome.body {
         Body::Omitted { len, .. } => {
@@ -165,8 +166,8 @@ fn result(operation: &Operation) -> Option<Html> {
 }
 
 /// The form that records an unknown outcome.
-fn resolve(operation: &Operation) -> Option<Html> {
-    matches!(operation.state(), Some(State::Indeterminate { .. })).then(|| {
+fn resolve(operation: &OperationView) -> Option<Html> {
+    matches!(operation.state(), Some(RecordState::Indeterminate { .. })).then(|| {
         html!(
             "<form class=\"sheet resolve\" data-resolve=\"{}\" data-testid=\"resolve\"><h2>Record the outcome</h2>\
              <p>The call may have run. Check the external system, then record the outcome here.</p>\

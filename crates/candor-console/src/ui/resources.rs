@@ -4,18 +4,18 @@ use std::sync::Arc;
 
 use axum::response::Response;
 
-use super::shell::{self, Page, Section};
+use super::shell::{self, PageParts, Section};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::engine;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
-pub(crate) fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) fn page(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     let has_some = engine(console)?.about().capabilities.resources.is_some();
     let main = if has_some { tree() } else { none() };
     let script = has_some.then_some("tree.js");
-    let page = Page { section: Section::Resources, title: "Resources", script, main };
+    let page = PageParts { section: Section::Resources, title: "Resources", script, main };
     Ok(shell::page(console, asked, page))
 }
 

@@ -7,18 +7,21 @@ use axum::response::Response;
 use candor_server::protocol::Revision;
 use candor_server::store::{Filter, Page as Part};
 use candor_server::transport::http::AllowedHosts;
-use candor_server::{About, Ask, Engine, SessionView};
+use candor_server::{About, AskLevel, Engine, SessionView};
 use http::header::HOST;
 use serde_json::json;
 
-use super::shell::{self, Page, Section, shown};
+use super::shell::{self, PageParts, Section, shown};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::engine;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
-pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn page(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let engine = engine(console)?;
     let about = engine.about();
     let ledger = ledger(console, asked).await;
@@ -30,7 +33,7 @@ pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response
         sessions(asked, engine),
         capabilities(&about)
     );
-    let page = Page { section: Section::Server, title: "Server", script: None, main };
+    let page = PageParts { section: Section::Server, title: "Server", script: None, main };
     Ok(shell::page(console, asked, page))
 }
 
@@ -55,10 +58,10 @@ fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html
     let health =
         if engine.is_stopping() { "Stopping: new requests are refused" } else { "Healthy" };
     let asks = match engine.asks() {
-        Ask::Never => "No call needs approval",
-        Ask::Destructive => "Calls that may delete or overwrite need approval",
-        Ask::Writes => "Calls that may change anything need approval",
-        Ask::Always => "Every call needs approval",
+        AskLevel::Never => "No call needs approval",
+        AskLevel::Destructive => "Calls that may delete or overwrite need approval",
+        AskLevel::Writes => "Calls that may change anything need approval",
+        AskLevel::Always => "Every call needs approval",
     };
     let callers = match console.authenticator {
         Some(_) => "Callers with a token.",
@@ -80,7 +83,7 @@ fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html
 }
 
 /// Where the ledger is says something about the machine: that is for operators.
-async fn ledger(console: &Inner, asked: &Asked) -> Html {
+async fn ledger(console: &Inner, asked: &ConsoleRequest) -> Html {
     let Some(store) = &console.store else {
         return html!("none: keys, approvals and history need one (<code>--ledger</code>)");
     };
@@ -99,7 +102,7 @@ async fn ledger(console: &Inner, asked: &Asked) -> Html {
 }
 
 /// What hosts are told, ready to paste.
-fn snippets(console: &Inner, asked: &Asked, about: &About) -> Html {
+fn snippets(console: &Inner, asked: &ConsoleRequest, about: &About) -> Html {
     let url = format!("{}/mcp", reached(console, asked));
     let name = about.host_name();
     let closed = console.authenticator.is_some();
@@ -139,7 +142,7 @@ fn snippets(console: &Inner, asked: &Asked, about: &About) -> Html {
 }
 
 /// The URL before our paths, as who asks has reached us.
-fn reached(console: &Inner, asked: &Asked) -> String {
+fn reached(console: &Inner, asked: &ConsoleRequest) -> String {
     if let AllowedHosts::Public(url) = &console.hosts {
         return url.to_string();
     }
@@ -150,7 +153,7 @@ fn reached(console: &Inner, asked: &Asked) -> String {
     format!("http://{host}{}", asked.base)
 }
 
-fn sessions(asked: &Asked, engine: &Engine) -> Html {
+fn sessions(asked: &ConsoleRequest, engine: &Engine) -> Html {
     if !asked.visitor.operator {
         return html!(
             "<h2>Connected</h2><p class=\"soft\" data-testid=\"sessions\">Only operators see who is connected.</p>"

@@ -10,7 +10,7 @@ use serde_json::json;
 
 use crate::guard::{self, OPERATOR};
 use crate::problem::Problem;
-use crate::serve::{Asked, decoded};
+use crate::serve::{ConsoleRequest, decoded};
 use crate::session::hash;
 use crate::ui::shell::home;
 use crate::{Inner, rest};
@@ -21,7 +21,7 @@ const KEPT: u32 = 30 * 24 * 3600;
 /// `POST` exchanges a token for a cookie and a proof, `DELETE` ends that.
 ///
 /// A form gets the cookie alone: without a script nothing could keep the proof, and nothing could be done with it.
-pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn answer(console: &Inner, asked: &ConsoleRequest) -> Result<Response, Problem> {
     if asked.parts.method == Method::DELETE {
         if let Some(cookie) = guard::cookie(&asked.parts.headers) {
             console.sessions.close(cookie);
@@ -48,12 +48,12 @@ pub(crate) async fn answer(console: &Inner, asked: &Asked) -> Result<Response, P
     Ok(with_cookie(console, asked, &opened.cookie, KEPT, response))
 }
 
-fn is_form(asked: &Asked) -> bool {
+fn is_form(asked: &ConsoleRequest) -> bool {
     let kind = asked.parts.headers.get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
     kind.is_some_and(|kind| kind.starts_with("application/x-www-form-urlencoded"))
 }
 
-fn token(asked: &Asked, form: bool) -> Result<String, Problem> {
+fn token(asked: &ConsoleRequest, form: bool) -> Result<String, Problem> {
     let missing = || Problem::bad_request("Send {\"token\": \"…\"}");
     if form {
         let body = String::from_utf8_lossy(&asked.body);
@@ -66,7 +66,11 @@ fn token(asked: &Asked, form: bool) -> Result<String, Problem> {
 }
 
 /// Whose token it is: that of the launch, or one that the authenticator knows.
-async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Identity, bool), Problem> {
+async fn known(
+    console: &Inner,
+    asked: &ConsoleRequest,
+    token: &str,
+) -> Result<(Identity, bool), Problem> {
     if hash(token) == console.launch {
         return Ok((Identity::new(Principal::new(OPERATOR)), true));
     }
@@ -85,7 +89,7 @@ async fn known(console: &Inner, asked: &Asked, token: &str) -> Result<(Identity,
 
 fn with_cookie(
     console: &Inner,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     value: &str,
     seconds: u32,
     mut response: Response,

@@ -4,16 +4,16 @@ use axum::body::Body;
 use axum::response::Response;
 use candor_server::desk;
 use candor_server::desk::shown::fools;
-use candor_server::hints::{Effect, Effective, UNCLASSIFIED};
+use candor_server::hints::{Effect, EffectiveHints, UNCLASSIFIED};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use crate::Inner;
-use crate::guard::{Visitor, Way};
+use crate::guard::{AuthMethod, ConsoleIdentity};
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::project::Project;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// Where in the console a page belongs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +27,7 @@ pub(crate) enum Section {
 }
 
 /// A page, but for what all pages have in common.
-pub(crate) struct Page<'a> {
+pub(crate) struct PageParts<'a> {
     pub(crate) section: Section,
     /// In the browser's title, before the console's own.
     pub(crate) title: &'a str,
@@ -37,7 +37,7 @@ pub(crate) struct Page<'a> {
 }
 
 /// The whole page.
-pub(crate) fn page(console: &Inner, asked: &Asked, page: Page<'_>) -> Response {
+pub(crate) fn page(console: &Inner, asked: &ConsoleRequest, page: PageParts<'_>) -> Response {
     let html = document(console, &asked.base, Some(&asked.visitor), page);
     respond(StatusCode::OK, html)
 }
@@ -59,7 +59,7 @@ fn respond(status: StatusCode, html: Html) -> Response {
 pub(crate) fn problem(
     console: &Inner,
     base: &str,
-    visitor: Option<&Visitor>,
+    visitor: Option<&ConsoleIdentity>,
     problem: &Problem,
 ) -> Response {
     let status = problem.status();
@@ -80,7 +80,7 @@ pub(crate) fn problem(
         login,
         home(base)
     );
-    let page = Page { section: Section::Elsewhere, title, script: None, main };
+    let page = PageParts { section: Section::Elsewhere, title, script: None, main };
     let mut response = respond(status, document(console, base, visitor, page));
     problem.add_headers(response.headers_mut());
     response
@@ -106,8 +106,13 @@ fn login(base: &str, alone: bool) -> Html {
     )
 }
 
-fn document(console: &Inner, base: &str, visitor: Option<&Visitor>, page: Page<'_>) -> Html {
-    let Page { section, title, script, main } = page;
+fn document(
+    console: &Inner,
+    base: &str,
+    visitor: Option<&ConsoleIdentity>,
+    page: PageParts<'_>,
+) -> Html {
+    let PageParts { section, title, script, main } = page;
     let whole_title = match title {
         "" => console.title.clone(),
         title => format!("{title} · {}", console.title),
@@ -201,7 +206,7 @@ fn sections(console: &Inner) -> Vec<(Section, &'static str, &'static str)> {
     all
 }
 
-fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section) -> Html {
+fn head(console: &Inner, base: &str, visitor: Option<&ConsoleIdentity>, section: Section) -> Html {
     let links: Html = sections(console)
         .into_iter()
         .map(|(of, name, path)| {
@@ -222,11 +227,11 @@ fn head(console: &Inner, base: &str, visitor: Option<&Visitor>, section: Section
     )
 }
 
-fn who(visitor: &Visitor) -> Html {
+fn who(visitor: &ConsoleIdentity) -> Html {
     match &visitor.way {
-        Way::Unknown => html!("<p class=\"who\">not logged in</p>"),
-        Way::Bearer => html!("<p class=\"who\">{}</p>", shown(visitor.principal.as_str())),
-        Way::Cookie { .. } => html!(
+        AuthMethod::Unknown => html!("<p class=\"who\">not logged in</p>"),
+        AuthMethod::Bearer => html!("<p class=\"who\">{}</p>", shown(visitor.principal.as_str())),
+        AuthMethod::Cookie { .. } => html!(
             "<p class=\"who\"><span data-who>{}</span> <button type=\"button\" class=\"quiet\" data-do=\"log-out\">Log out</button></p>",
             shown(visitor.principal.as_str())
         ),
@@ -234,11 +239,13 @@ fn who(visitor: &Visitor) -> Html {
 }
 
 /// For who can only look. Somebody with a cookie sees it when it turns out that the cookie is no longer enough.
-fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html> {
+fn banner(console: &Inner, base: &str, visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     let (test, hidden, says) = match visitor?.way {
-        Way::Bearer => return None,
-        Way::Unknown => ("read-only", None, "You can look, not act."),
-        Way::Cookie { .. } => ("log-in-again", Some(html!(" hidden")), "Log in again to act."),
+        AuthMethod::Bearer => return None,
+        AuthMethod::Unknown => ("read-only", None, "You can look, not act."),
+        AuthMethod::Cookie { .. } => {
+            ("log-in-again", Some(html!(" hidden")), "Log in again to act.")
+        }
     };
     Some(html!(
         "<aside class=\"banner\" id=\"banner\" aria-label=\"Log in\" data-testid=\"{}\"{}><p><strong>{}</strong> {}</p>{}</aside>\n",
@@ -251,7 +258,7 @@ fn banner(console: &Inner, base: &str, visitor: Option<&Visitor>) -> Option<Html
 }
 
 /// Whoever hears of questions as they come also hears when nothing can come any more.
-fn lost(visitor: Option<&Visitor>) -> Option<Html> {
+fn lost(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     visitor.filter(|visitor| visitor.operator).map(|_| {
         html!(
             "<div class=\"banner\" id=\"lost\" data-testid=\"lost\" hidden><p><strong>The server cannot be reached.</strong> \
@@ -261,8 +268,8 @@ fn lost(visitor: Option<&Visitor>) -> Option<Html> {
 }
 
 /// For who wants to log out of a server that does not answer.
-fn still(visitor: Option<&Visitor>) -> Option<Html> {
-    visitor.filter(|visitor| matches!(visitor.way, Way::Cookie { .. })).map(|_| {
+fn still(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
+    visitor.filter(|visitor| matches!(visitor.way, AuthMethod::Cookie { .. })).map(|_| {
         html!("<div class=\"banner error\" id=\"still\" role=\"alert\" data-testid=\"still-in\" hidden></div>\n")
     })
 }
@@ -278,7 +285,7 @@ fn where_the_token_is(console: &Inner) -> &'static str {
 }
 
 /// The effect of a call: the one thing in the console that has a colour.
-pub(crate) fn verdict(effective: Effective) -> Html {
+pub(crate) fn verdict(effective: EffectiveHints) -> Html {
     let effect = effective.hints.effect();
     match effective.is_unclassified() {
         true => coloured(effect, UNCLASSIFIED),
@@ -287,7 +294,7 @@ pub(crate) fn verdict(effective: Effective) -> Html {
 }
 
 /// The effect of a tool's calls at worst: of one that depends on the arguments, it is what a call may do.
-pub(crate) fn worst_verdict(effective: Effective, depends: bool) -> Html {
+pub(crate) fn worst_verdict(effective: EffectiveHints, depends: bool) -> Html {
     let effect = effective.hints.effect();
     match depends && !effective.is_unclassified() {
         true => coloured(effect, effect.worst_case()),
@@ -296,7 +303,7 @@ pub(crate) fn worst_verdict(effective: Effective, depends: bool) -> Html {
 }
 
 /// The word by which tools are filtered.
-pub(crate) fn verdict_word(effect: Effective) -> &'static str {
+pub(crate) fn verdict_word(effect: EffectiveHints) -> &'static str {
     if effect.is_unclassified() { "unclassified" } else { effect.hints.effect().as_str() }
 }
 
@@ -326,7 +333,7 @@ fn coloured(effect: Effect, word: &str) -> Html {
 const WORST_CASE: &str = "treated as the worst case";
 
 /// What else is to be known of it, in small print.
-pub(crate) fn besides(effect: Effective) -> Html {
+pub(crate) fn besides(effect: EffectiveHints) -> Html {
     let hints = effect.hints;
     if effect.is_unclassified() {
         return html!("<span class=\"besides\">{}</span>", WORST_CASE);

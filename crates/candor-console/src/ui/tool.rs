@@ -3,24 +3,24 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::hints::Effective;
+use candor_server::hints::EffectiveHints;
 use candor_server::protocol::json::RawValue;
 use candor_server::tool::{Idempotency, KEY_ARGUMENT, SchemaProblem, SchemaRole};
-use candor_server::{Listed, NextStep};
+use candor_server::{NextStep, ToolView};
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, home, shown, verdict_word, worst_verdict};
+use super::shell::{self, PageParts, Section, besides, home, shown, verdict_word, worst_verdict};
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::tools::catalogue;
 use crate::route::encoded;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
-    asked: &Asked,
+    asked: &ConsoleRequest,
     name: &str,
 ) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
@@ -49,7 +49,7 @@ pub(crate) async fn page(
         reference(&tool, &takes, gives.as_ref()),
         confirm(name)
     );
-    let page = Page { section: Section::Tools, title: name, script: Some("tool.js"), main };
+    let page = PageParts { section: Section::Tools, title: name, script: Some("tool.js"), main };
     Ok(shell::page(console, asked, page))
 }
 
@@ -68,7 +68,7 @@ fn mark_key(takes: &mut Field) {
     }
 }
 
-fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> Html {
+fn head(base: &str, tool: &ToolView<'_>, takes: &Field, gives: Option<&Field>) -> Html {
     let definition = &tool.definition;
     let title = definition.title.as_deref().filter(|title| *title != definition.name);
     let title = title.map(|title| html!("<p class=\"soft\">{}</p>", shown(title)));
@@ -89,7 +89,7 @@ fn head(base: &str, tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> 
 }
 
 /// Names the schemas of the tool's types that cannot be used. The reason may quote a panic, so it is for operators.
-fn schema_problems(asked: &Asked, tool: &Listed<'_>) -> Html {
+fn schema_problems(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     let row = |found: &SchemaProblem| {
         let published = match found.role {
             SchemaRole::Input => {
@@ -162,7 +162,7 @@ fn key_field() -> Html {
 }
 
 /// Calling, for who may; for everybody else why they cannot.
-fn actions(console: &Inner, asked: &Asked, tool: &Listed<'_>) -> Html {
+fn actions(console: &Inner, asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     let why = if !console.allow_execute {
         Some(
             "Calling is switched off in this console. The operator of this server can switch it on.",
@@ -207,7 +207,7 @@ fn no_script() -> Html {
 }
 
 /// What a call would do. Until somebody types, the worst.
-fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
+fn foresight(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     let other = |word: &str, name: Option<&str>, test: &str| {
         name.map(|name| {
             html!(
@@ -248,8 +248,8 @@ fn foresight(asked: &Asked, tool: &Listed<'_>) -> Html {
 }
 
 /// All four hints, and where each is known from.
-fn hint_table(effective: Effective) -> Html {
-    let Effective { hints, sources } = effective;
+fn hint_table(effective: EffectiveHints) -> Html {
+    let EffectiveHints { hints, sources } = effective;
     let values = [
         ("readOnlyHint", hints.is_read_only()),
         ("destructiveHint", hints.is_destructive()),
@@ -285,7 +285,7 @@ fn outcome() -> Html {
     )
 }
 
-fn reference(tool: &Listed<'_>, takes: &Field, gives: Option<&Field>) -> Html {
+fn reference(tool: &ToolView<'_>, takes: &Field, gives: Option<&Field>) -> Html {
     let definition = &tool.definition;
     let effects: Html =
         tool.effects.iter().map(|line| html!("<li class=\"mono\">{}</li>", shown(line))).collect();

@@ -4,29 +4,34 @@ use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::Listed;
+use candor_server::ToolView;
 use candor_server::hints::Effect;
 use serde_json::Value;
 
-use super::shell::{self, Page, Section, besides, shown, verdict, verdict_word, worst_verdict};
+use super::shell::{
+    self, PageParts, Section, besides, shown, verdict, verdict_word, worst_verdict,
+};
 use crate::Inner;
 use crate::form::{self, Kind};
 use crate::html::{Html, html};
 use crate::problem::Problem;
 use crate::rest::tools::catalogue;
 use crate::route::encoded;
-use crate::serve::Asked;
+use crate::serve::ConsoleRequest;
 
 /// Letters of a description that are searched besides those that are seen.
 const SEARCHED: usize = 600;
 
-pub(crate) async fn page(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn page(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
     let names: Vec<String> =
         catalogue.list().iter().map(|definition| definition.name.clone()).collect();
-    let tools: Vec<Listed<'_>> = names.iter().filter_map(|name| catalogue.find(name)).collect();
+    let tools: Vec<ToolView<'_>> = names.iter().filter_map(|name| catalogue.find(name)).collect();
     let main = if tools.is_empty() { empty() } else { list(&asked.base, &tools) };
-    let page = Page { section: Section::Tools, title: "", script: Some("tools.js"), main };
+    let page = PageParts { section: Section::Tools, title: "", script: Some("tools.js"), main };
     Ok(shell::page(console, asked, page))
 }
 
@@ -37,7 +42,7 @@ fn empty() -> Html {
     )
 }
 
-fn list(base: &str, tools: &[Listed<'_>]) -> Html {
+fn list(base: &str, tools: &[ToolView<'_>]) -> Html {
     let groups: Html =
         grouped(tools).into_iter().map(|(prefix, tools)| group(base, prefix, &tools)).collect();
     let count = tools.len();
@@ -57,7 +62,7 @@ fn list(base: &str, tools: &[Listed<'_>]) -> Html {
 }
 
 /// A box for each verdict that there is.
-fn filters(tools: &[Listed<'_>]) -> Html {
+fn filters(tools: &[ToolView<'_>]) -> Html {
     let words = Effect::ALL.into_iter().map(Effect::as_str);
     words
         .chain(["unclassified"])
@@ -75,13 +80,13 @@ fn filters(tools: &[Listed<'_>]) -> Html {
         .collect()
 }
 
-fn group(base: &str, prefix: Option<&str>, tools: &[&Listed<'_>]) -> Html {
+fn group(base: &str, prefix: Option<&str>, tools: &[&ToolView<'_>]) -> Html {
     let head = prefix.map(|prefix| html!("<h2 class=\"group mono\">{}</h2>", shown(prefix)));
     let rows: Html = tools.iter().map(|tool| row(base, tool)).collect();
     html!("<section>{}<ul class=\"rows tools\">{}</ul></section>", head, rows)
 }
 
-fn row(base: &str, tool: &Listed<'_>) -> Html {
+fn row(base: &str, tool: &ToolView<'_>) -> Html {
     let definition = &tool.definition;
     let schema: Value = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
     let takes = form::read(&schema);
@@ -123,18 +128,18 @@ fn row(base: &str, tool: &Listed<'_>) -> Html {
     )
 }
 
-type Group<'a, 'b> = (Option<&'a str>, Vec<&'a Listed<'b>>);
+type Group<'a, 'b> = (Option<&'a str>, Vec<&'a ToolView<'b>>);
 
 /// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any. A preview stands behind
 /// the tool that it is for.
-fn grouped<'a, 'b>(tools: &'a [Listed<'b>]) -> Vec<Group<'a, 'b>> {
+fn grouped<'a, 'b>(tools: &'a [ToolView<'b>]) -> Vec<Group<'a, 'b>> {
     let shown: HashSet<&str> = tools.iter().filter_map(|tool| tool.preview).collect();
     // What is a preview itself takes none behind it: nobody would stand before those, nor before one that is its own.
     let first = tools.iter().filter(|tool| !shown.contains(&*tool.definition.name));
     let names: HashSet<&str> = first.filter_map(|tool| tool.preview).collect();
     let (previews, tools): (Vec<_>, Vec<_>) =
         tools.iter().partition(|tool| names.contains(&*tool.definition.name));
-    let mut previews: HashMap<&str, &'a Listed<'b>> =
+    let mut previews: HashMap<&str, &'a ToolView<'b>> =
         previews.into_iter().map(|preview| (&*preview.definition.name, preview)).collect();
     let mut sizes: HashMap<&str, usize> = HashMap::new();
     let prefixes = || tools.iter().map(|tool| prefix(&tool.definition.name));

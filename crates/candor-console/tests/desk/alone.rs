@@ -5,7 +5,7 @@ use std::sync::Arc;
 use candor_console::Console;
 use candor_server::protocol::Principal;
 use candor_server::tool::{JsonTool, ToolError};
-use candor_server::{Ask, Server};
+use candor_server::{AskLevel, Server};
 use serde_json::json;
 
 use crate::desk::{called, memory, page, text, waiting};
@@ -20,7 +20,11 @@ async fn a_ledger_shows_what_waits_at_every_server() {
             let done = done.clone();
             async move { Ok::<_, ToolError>(done) }
         });
-        Server::new(name, "1").ledger(Arc::clone(&store)).ask(Ask::Destructive).tool(tool).build()
+        Server::new(name, "1")
+            .ledger(Arc::clone(&store))
+            .ask(AskLevel::Destructive)
+            .tool(tool)
+            .build()
     };
     let (first, second) = (server("first").unwrap(), server("second").unwrap());
     let site = Site::around(Console::of_ledger(Arc::clone(&store)));
@@ -86,7 +90,7 @@ async fn a_call_of_another_server_does_not_lead_to_a_tool_of_ours() {
     let store = memory();
     let asking = |name: &str| {
         let tool = JsonTool::open("delete", |_, _| async { Ok::<_, ToolError>("") });
-        let server = Server::new(name, "1").ledger(Arc::clone(&store)).ask(Ask::Destructive);
+        let server = Server::new(name, "1").ledger(Arc::clone(&store)).ask(AskLevel::Destructive);
         server.tool(tool).build().unwrap()
     };
     let (ours, other) = (asking("ours"), asking("other"));

@@ -6,7 +6,7 @@ use candor_console::Console;
 use candor_server::Server;
 use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
-use candor_server::store::{Binding, Circumstances, Event, Fingerprint, Key, RecordId, Scope};
+use candor_server::store::{AuditContext, Binding, Event, Fingerprint, Key, RecordId, Scope};
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
@@ -299,7 +299,7 @@ async fn what_cannot_be_read_can_be_denied_and_not_approved() {
         by_nature: false,
         keyless: false,
     };
-    desk.store.apply(&id, event, Circumstances::default()).await.unwrap();
+    desk.store.apply(&id, event, AuditContext::default()).await.unwrap();
     let item = desk.waiting(1).await.remove(0);
     assert_eq!(item["request"], "no <b>JSON</b> \u{1b}");
     let waiting = desk.one().await;

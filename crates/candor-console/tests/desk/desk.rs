@@ -9,7 +9,7 @@ use candor_server::protocol::Principal;
 use candor_server::protocol::json::Object;
 use candor_server::store::{self, Store};
 use candor_server::tool::{JsonTool, Plan, ToolError};
-use candor_server::{Ask, Engine, Server};
+use candor_server::{AskLevel, Engine, Server};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -49,7 +49,7 @@ impl Desk {
         console: impl FnOnce(Console) -> Console,
     ) -> Self {
         let (store, ran, world) = (memory(), Arc::default(), Arc::default());
-        let asking = Server::new("test", "1").ledger(Arc::clone(&store)).ask(Ask::Destructive);
+        let asking = Server::new("test", "1").ledger(Arc::clone(&store)).ask(AskLevel::Destructive);
         let tool = delete(Arc::clone(&ran), Arc::clone(&world));
         let engine = server(asking.hold(Duration::from_secs(60)).tool(tool)).build().unwrap();
         let site = Site::around(console(Console::of(engine.clone())));

@@ -7,7 +7,7 @@ use candor_server::auth::BearerTokens;
 use candor_server::protocol::Principal;
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::transport::http::Http;
-use candor_server::{Ask, Server};
+use candor_server::{AskLevel, Server};
 use serde_json::json;
 
 use crate::desk::{called, memory, page, waiting};
@@ -53,7 +53,7 @@ async fn both_pages_show_hostile_words_as_they_are() {
     let engine = Server::new(HOSTILE, HOSTILE)
         .instance(HOSTILE)
         .ledger(Arc::clone(&store))
-        .ask(Ask::Destructive)
+        .ask(AskLevel::Destructive)
         .tool(evil())
         .build()
         .unwrap();

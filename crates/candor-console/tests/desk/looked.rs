@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use candor_server::store::{
-    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Grant, GrantId, Granting,
-    Note, Page, Paged, RecordId, Rules, Scope, Seen, Store, StoreFuture, Swept,
+    AuditContext, AuditRow, CallNote, Event, EventReply, Filter, Fingerprint, Grant, GrantId,
+    LedgerLimits, NewGrant, Page, PageOf, RecordEntry, RecordId, RecordVersion, Scope, Store,
+    StoreFuture, SweepReport,
 };
 
 use crate::desk::memory;
@@ -30,8 +31,8 @@ impl Store for Looked {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer> {
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply> {
         self.store.apply(id, event, circumstances)
     }
 
@@ -40,36 +41,36 @@ impl Store for Looked {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>> {
+    ) -> StoreFuture<'_, Option<EventReply>> {
         self.store.recall(id, fingerprint, by_nature)
     }
 
-    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {
         self.store.note(note)
     }
 
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         self.store.watch(id, seen)
     }
 
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
         self.store.sweep(most)
     }
 
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         self.store.find(id)
     }
 
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.store.records(filter, page)
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.times.fetch_add(1, Ordering::SeqCst);
         self.store.waiting(filter, page)
     }
 
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant> {
         self.store.grant(granting)
     }
 
@@ -77,7 +78,7 @@ impl Store for Looked {
         self.store.revoke(id, by)
     }
 
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>> {
         self.store.grants(filter, page)
     }
 
@@ -85,15 +86,15 @@ impl Store for Looked {
         self.store.grants_in_force(scope)
     }
 
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>> {
         self.store.rows(filter, page)
     }
 
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
-        self.store.story(id)
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        self.store.transitions(id)
     }
 
-    fn rules(&self) -> &Rules {
+    fn rules(&self) -> &LedgerLimits {
         self.store.rules()
     }
 

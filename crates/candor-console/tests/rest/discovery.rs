@@ -121,7 +121,7 @@ async fn the_list_is_that_of_mcp() {
         Ok(if principal.as_str() == "bob" { few.clone() } else { all.clone() })
     });
     let site = room::site(
-        server().tools_from(provider).ask(candor_server::Ask::Destructive),
+        server().tools_from(provider).ask(candor_server::AskLevel::Destructive),
         room::known(),
     );
     for (who, number) in [("alice", 4), ("bob", 2), ("olga", 4)] {

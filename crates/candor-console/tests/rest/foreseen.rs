@@ -4,11 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Filter, Granting, MemoryStore, Options, Page, Store as _};
+use candor_server::store::{Filter, MemoryStore, NewGrant, Options, Page, Store as _};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
-use candor_server::{Ask, Pattern};
+use candor_server::{ArgumentPattern, AskLevel};
 use serde_json::{Value, json};
 
 use crate::site::{Site, delete_record, server, weather};
@@ -21,8 +21,10 @@ pub(crate) fn manage() -> JsonTool {
         "required": ["path", "action"],
         "additionalProperties": false,
     });
-    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-    let table = Table::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
+    let row =
+        |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+    let table =
+        EffectTable::new().row(row("read", Hints::READS)).row(row("delete", Hints::DELETES));
     JsonTool::new("manage", &schema, |_, _| async { Ok::<_, ToolError>("done") }).effects(table)
 }
 
@@ -183,7 +185,7 @@ async fn the_handler_is_not_asked() {
 
 #[tokio::test]
 async fn annotations_are_about_these_arguments() {
-    let site = Site::of(server().tool(manage()).ask(Ask::Destructive));
+    let site = Site::of(server().tool(manage()).ask(AskLevel::Destructive));
     let ask = async |arguments: Value| site.post("/tools/manage/annotations", arguments).await.ok();
     assert_eq!(
         ask(json!({"path": "a", "action": "read"})).await,
@@ -227,7 +229,7 @@ async fn a_missing_hint_is_never_the_safe_one() {
 #[tokio::test]
 async fn explanation_reports_the_record_and_the_decision() {
     let site =
-        Site::of(server().tool(manage()).ask(Ask::Destructive).hold(Duration::from_millis(1)));
+        Site::of(server().tool(manage()).ask(AskLevel::Destructive).hold(Duration::from_millis(1)));
     let read = json!({"path": "a", "action": "read"});
     let record = async |path: &str, arguments: &Value, decision: &str| {
         let said = site.post(path, arguments.clone()).await.ok();
@@ -280,7 +282,7 @@ async fn other_tools_that_help_are_named() {
 #[tokio::test]
 async fn expectation_of_a_call_fails_under_a_grant() {
     let store = Arc::new(MemoryStore::new(Options::default()));
-    let server = server().ask(Ask::Destructive).hold(Duration::from_millis(20));
+    let server = server().ask(AskLevel::Destructive).hold(Duration::from_millis(20));
     let schema = json!({"type": "object", "properties": {"expect": {"type": "string"}}, "additionalProperties": false});
     let own = JsonTool::new("own", &schema, |args, _| async move {
         Ok::<_, ToolError>(json!({"got": args["expect"]}))
@@ -291,10 +293,10 @@ async fn expectation_of_a_call_fails_under_a_grant() {
     let expecting = |path: &str| json!({"path": path, "action": "delete", "expect": "ask"});
     site.post("/tools/manage/call", expecting("a")).await.problem(403, "approval_required");
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
-    let granting = Granting {
+    let granting = NewGrant {
         scope: waiting[0].id.scope.clone(),
         binding: waiting[0].stored.question().unwrap().binding,
-        pattern: Pattern::like(&delete("a"), &["path"], &[]).unwrap().to_string(),
+        pattern: ArgumentPattern::like(&delete("a"), &["path"], &[]).unwrap().to_string(),
         by: "olga".to_owned(),
         lasts: Duration::from_secs(60),
     };

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError};
-use candor_server::{Ask, Server};
+use candor_server::tool::{Idempotency, JsonTool, RateLimit, ToolError};
+use candor_server::{AskLevel, Server};
 use serde_json::{Value, json};
 use tokio::sync::Notify;
 
@@ -121,7 +121,7 @@ async fn what_nobody_knows_the_end_of_is_not_repeated() {
 async fn who_asks_about_calls_too_often_is_told_when_to_ask_again() {
     let tool = JsonTool::open("act", |_, _| async { Ok::<_, ToolError>("") });
     let limited =
-        server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
+        server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));
     let site = Site::of(limited);
     site.post("/tools/act/annotations", json!({})).await.ok();
     let refused = site.post("/tools/act/annotations", json!({})).await;
@@ -134,7 +134,7 @@ async fn who_asks_about_calls_too_often_is_told_when_to_ask_again() {
 
 #[tokio::test]
 async fn rates() {
-    let site = Site::of(server().tool(pay().rate(Rate::per_day(1))));
+    let site = Site::of(server().tool(pay().rate(RateLimit::per_day(1))));
     site.post("/tools/pay/call", json!({})).await.ok();
     let limited = site.post("/tools/pay/call", json!({})).await;
     let said = limited.problem(429, "rate_limited");
@@ -145,7 +145,7 @@ async fn rates() {
 
 #[tokio::test]
 async fn people_and_policies() {
-    let asks = server().tool(manage()).ask(Ask::Destructive).hold(Duration::from_millis(1));
+    let asks = server().tool(manage()).ask(AskLevel::Destructive).hold(Duration::from_millis(1));
     let site = Site::of(asks);
     let waits = site.post("/tools/manage/call", json!({"path": "a", "action": "delete"})).await;
     let said = waits.problem(403, "approval_required");

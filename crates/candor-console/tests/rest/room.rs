@@ -11,7 +11,7 @@ use candor_server::protocol::types::{Resource, ResourceContents};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::transport::http::{Http, endpoint};
-use candor_server::{Ask as Policy, Ctx, Limits, Server};
+use candor_server::{AskLevel as Policy, Ctx, Limits, Server};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 

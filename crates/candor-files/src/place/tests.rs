@@ -3,13 +3,13 @@ use proptest::prelude::*;
 use super::*;
 
 fn parsed(text: &str) -> Vec<Vec<u8>> {
-    Place::parse(text).unwrap().names().map(<[u8]>::to_vec).collect()
+    RootedPath::parse(text).unwrap().names().map(<[u8]>::to_vec).collect()
 }
 
 #[test]
 fn what_people_write_is_understood() {
     for text in ["", ".", "./", ".//."] {
-        assert!(Place::parse(text).unwrap().is_root(), "{text:?}");
+        assert!(RootedPath::parse(text).unwrap().is_root(), "{text:?}");
     }
     for text in ["a/b", "./a/b", "a//b", "a/b/", "a/./b", "./a//./b/."] {
         assert_eq!(parsed(text), [b"a", b"b"], "{text:?}");
@@ -22,77 +22,77 @@ fn each_refusal_has_its_own_words() {
     let long = "a/".repeat(3000);
     let deep = vec!["a"; 257].join("/");
     let refused = [
-        ("/etc/passwd", PlaceError::Absolute),
-        ("//a", PlaceError::Absolute),
-        ("..", PlaceError::Parent),
-        ("a/../b", PlaceError::Parent),
-        ("a/..", PlaceError::Parent),
-        ("a\0b", PlaceError::Nul),
-        (&"x".repeat(4097), PlaceError::TooLong),
-        (&deep, PlaceError::TooDeep),
-        (&long, PlaceError::TooDeep),
+        ("/etc/passwd", PathError::Absolute),
+        ("//a", PathError::Absolute),
+        ("..", PathError::Parent),
+        ("a/../b", PathError::Parent),
+        ("a/..", PathError::Parent),
+        ("a\0b", PathError::Nul),
+        (&"x".repeat(4097), PathError::TooLong),
+        (&deep, PathError::TooDeep),
+        (&long, PathError::TooDeep),
     ];
     for (text, error) in refused {
-        assert_eq!(Place::parse(text), Err(error));
+        assert_eq!(RootedPath::parse(text), Err(error));
     }
-    assert!(Place::parse(&"x".repeat(4096)).is_ok());
+    assert!(RootedPath::parse(&"x".repeat(4096)).is_ok());
     assert_eq!(parsed(&vec!["a"; 256].join("/")).len(), 256);
 }
 
 #[test]
 fn a_uri_is_split_before_it_is_decoded() {
-    let place = Place::from_uri_path("a%20b/%ff%3F/").unwrap();
+    let place = RootedPath::from_uri_path("a%20b/%ff%3F/").unwrap();
     assert_eq!(place.names().collect::<Vec<_>>(), [&b"a b"[..], b"\xff?"]);
     for root in ["", "/"] {
-        assert!(Place::from_uri_path(root).unwrap().is_root());
+        assert!(RootedPath::from_uri_path(root).unwrap().is_root());
     }
     let refused = [
-        ("a%2Fb", PlaceError::Slash),
-        ("%2fetc", PlaceError::Slash),
-        ("%2e%2e", PlaceError::Parent),
-        ("a/%2E./b", PlaceError::Parent),
-        ("%2e", PlaceError::Empty),
-        ("a/./b", PlaceError::Empty),
-        ("a%00", PlaceError::Nul),
-        ("a%", PlaceError::Escape),
-        ("a%2", PlaceError::Escape),
-        ("a%zz", PlaceError::Escape),
-        ("a%+1", PlaceError::Escape),
-        ("a?b", PlaceError::Escape),
-        ("a#b", PlaceError::Escape),
-        ("/a", PlaceError::Empty),
-        ("//", PlaceError::Empty),
-        ("a//b", PlaceError::Empty),
-        ("a//", PlaceError::Empty),
-        (&"%41".repeat(4097), PlaceError::TooLong),
+        ("a%2Fb", PathError::Slash),
+        ("%2fetc", PathError::Slash),
+        ("%2e%2e", PathError::Parent),
+        ("a/%2E./b", PathError::Parent),
+        ("%2e", PathError::Empty),
+        ("a/./b", PathError::Empty),
+        ("a%00", PathError::Nul),
+        ("a%", PathError::Escape),
+        ("a%2", PathError::Escape),
+        ("a%zz", PathError::Escape),
+        ("a%+1", PathError::Escape),
+        ("a?b", PathError::Escape),
+        ("a#b", PathError::Escape),
+        ("/a", PathError::Empty),
+        ("//", PathError::Empty),
+        ("a//b", PathError::Empty),
+        ("a//", PathError::Empty),
+        (&"%41".repeat(4097), PathError::TooLong),
     ];
     for (text, error) in refused {
-        assert_eq!(Place::from_uri_path(text), Err(error), "{text:?}");
+        assert_eq!(RootedPath::from_uri_path(text), Err(error), "{text:?}");
     }
 }
 
 #[test]
 fn names_lead_up_and_down() {
-    let place = Place::parse("a/.b/c").unwrap();
+    let place = RootedPath::parse("a/.b/c").unwrap();
     assert_eq!(place.name(), Some(&b"c"[..]));
     assert!(place.is_hidden());
     let parent = place.parent().unwrap();
-    assert_eq!(parent, Place::parse("a/.b").unwrap());
+    assert_eq!(parent, RootedPath::parse("a/.b").unwrap());
     assert_eq!(parent.join("c").unwrap(), place);
     assert!(place.is_within(&parent) && place.is_within(&place) && !parent.is_within(&place));
-    assert!(!Place::parse("ab").unwrap().is_within(&Place::parse("a").unwrap()));
-    assert_eq!(parent.parent().unwrap().parent(), Some(Place::root()));
-    assert_eq!(Place::root().parent(), None);
-    assert_eq!(Place::root().name(), None);
-    assert_eq!(Place::root().join("a/b"), Err(PlaceError::Slash));
-    assert!(!Place::parse("a..b/c.d").unwrap().is_hidden());
+    assert!(!RootedPath::parse("ab").unwrap().is_within(&RootedPath::parse("a").unwrap()));
+    assert_eq!(parent.parent().unwrap().parent(), Some(RootedPath::root()));
+    assert_eq!(RootedPath::root().parent(), None);
+    assert_eq!(RootedPath::root().name(), None);
+    assert_eq!(RootedPath::root().join("a/b"), Err(PathError::Slash));
+    assert!(!RootedPath::parse("a..b/c.d").unwrap().is_hidden());
 }
 
 #[test]
 fn a_hostile_name_does_not_fool_a_terminal() {
-    let place = Place::root().join(b"a\x1b[2J\n\xff\xe2\x80\xaetxt.exe").unwrap();
+    let place = RootedPath::root().join(b"a\x1b[2J\n\xff\xe2\x80\xaetxt.exe").unwrap();
     assert_eq!(place.to_string(), r"a\u{1b}[2J\u{a}\xff\u{202e}txt.exe");
-    assert_eq!(Place::root().to_string(), ".");
+    assert_eq!(RootedPath::root().to_string(), ".");
 }
 
 fn name() -> impl Strategy<Value = Vec<u8>> {
@@ -104,17 +104,17 @@ fn name() -> impl Strategy<Value = Vec<u8>> {
 proptest! {
     #[test]
     fn every_name_survives_a_uri(names in prop::collection::vec(name(), 0..8)) {
-        let place = names.iter().fold(Place::root(), |p, n| p.join(n).unwrap());
+        let place = names.iter().fold(RootedPath::root(), |p, n| p.join(n).unwrap());
         let uri = place.to_uri_path();
         prop_assert!(uri.is_ascii());
-        prop_assert_eq!(Place::from_uri_path(&uri), Ok(place.clone()));
+        prop_assert_eq!(RootedPath::from_uri_path(&uri), Ok(place.clone()));
         prop_assert_eq!(place.names().map(<[u8]>::to_vec).collect::<Vec<_>>(), names);
         prop_assert!(!place.to_string().chars().any(char::is_control));
     }
 
     #[test]
     fn nothing_that_parses_escapes(text in "([a-c./%\\\\\0]|%2[eEfF]|%00|\\.\\./){0,24}") {
-        for place in [Place::parse(&text), Place::from_uri_path(&text)].into_iter().flatten() {
+        for place in [RootedPath::parse(&text), RootedPath::from_uri_path(&text)].into_iter().flatten() {
             for name in place.names() {
                 prop_assert!(!matches!(name, b"" | b"." | b".."));
                 prop_assert!(!name.contains(&0) && !name.contains(&b'/'));
@@ -124,8 +124,8 @@ proptest! {
 
     #[test]
     fn what_is_written_is_what_is_read(text in "[a-c./]{0,24}") {
-        if let Ok(place) = Place::parse(&text) {
-            prop_assert_eq!(Place::parse(&place.to_string()), Ok(place));
+        if let Ok(place) = RootedPath::parse(&text) {
+            prop_assert_eq!(RootedPath::parse(&place.to_string()), Ok(place));
         }
     }
 }

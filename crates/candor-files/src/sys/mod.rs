@@ -18,15 +18,15 @@ pub(crate) use unix::*;
 
 /// What one name is, links not followed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Seen {
+pub(crate) enum NameKind {
     Link,
     Real(Kind),
 }
 
 /// One look at one name.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Look {
-    pub(crate) seen: Seen,
+pub(crate) struct NameStatus {
+    pub(crate) seen: NameKind,
     /// Of a file; what a folder's size means is known to its file system alone.
     pub(crate) size: u64,
     pub(crate) modified: Option<SystemTime>,
@@ -37,9 +37,9 @@ pub(crate) struct Look {
     pub(crate) owner: (u32, u32),
 }
 
-impl Look {
+impl NameStatus {
     pub(crate) fn is(&self, kind: Kind) -> bool {
-        self.seen == Seen::Real(kind)
+        self.seen == NameKind::Real(kind)
     }
 
     pub(crate) fn is_write_protected(&self) -> bool {

@@ -8,7 +8,7 @@ use cap_std::fs::Dir;
 use rustix::fs::{self, AtFlags, FileType, Mode, OFlags, Stat};
 use rustix::io::Errno;
 
-use super::{Look, Seen};
+use super::{NameKind, NameStatus};
 use crate::entry::{FileId, Kind};
 
 /// Enough to look names up in a folder, and needs no permission to read it.
@@ -17,20 +17,20 @@ const PASSAGE: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
 const PASSAGE: OFlags = OFlags::RDONLY;
 
-fn kind_of(file_type: FileType) -> Seen {
+fn kind_of(file_type: FileType) -> NameKind {
     match file_type {
-        FileType::Symlink => Seen::Link,
-        FileType::Directory => Seen::Real(Kind::Folder),
-        FileType::Fifo => Seen::Real(Kind::Pipe),
-        FileType::Socket => Seen::Real(Kind::Socket),
-        FileType::CharacterDevice => Seen::Real(Kind::CharDevice),
-        FileType::BlockDevice => Seen::Real(Kind::BlockDevice),
-        FileType::RegularFile | FileType::Unknown => Seen::Real(Kind::File),
+        FileType::Symlink => NameKind::Link,
+        FileType::Directory => NameKind::Real(Kind::Folder),
+        FileType::Fifo => NameKind::Real(Kind::Pipe),
+        FileType::Socket => NameKind::Real(Kind::Socket),
+        FileType::CharacterDevice => NameKind::Real(Kind::CharDevice),
+        FileType::BlockDevice => NameKind::Real(Kind::BlockDevice),
+        FileType::RegularFile | FileType::Unknown => NameKind::Real(Kind::File),
     }
 }
 
 #[allow(clippy::unnecessary_cast, reason = "the fields have other types on other systems")]
-fn look_of(stat: &Stat) -> Look {
+fn look_of(stat: &Stat) -> NameStatus {
     let seen = kind_of(FileType::from_raw_mode(stat.st_mode));
     let nanos = Duration::from_nanos(stat.st_mtime_nsec as u64);
     let seconds = Duration::from_secs((stat.st_mtime as i64).unsigned_abs());
@@ -44,25 +44,25 @@ fn look_of(stat: &Stat) -> Look {
         inode: stat.st_ino as u64,
         changed: (stat.st_ctime as i64, stat.st_ctime_nsec as u32),
     };
-    Look {
+    NameStatus {
         seen,
         id: Some(id),
-        size: if seen == Seen::Real(Kind::File) { stat.st_size as u64 } else { 0 },
+        size: if seen == NameKind::Real(Kind::File) { stat.st_size as u64 } else { 0 },
         modified: modified.and_then(|t| t.checked_add(nanos)),
         mode: Mode::from_raw_mode(stat.st_mode).bits() as u32,
         owner: (stat.st_uid as u32, stat.st_gid as u32),
     }
 }
 
-pub(crate) fn look(folder: &Dir, name: &[u8]) -> io::Result<Look> {
+pub(crate) fn look(folder: &Dir, name: &[u8]) -> io::Result<NameStatus> {
     Ok(look_of(&fs::statat(folder, name, AtFlags::SYMLINK_NOFOLLOW)?))
 }
 
-pub(crate) fn look_at_folder(folder: &Dir) -> io::Result<Look> {
+pub(crate) fn look_at_folder(folder: &Dir) -> io::Result<NameStatus> {
     Ok(look_of(&fs::fstat(folder)?))
 }
 
-pub(crate) fn look_at_file(file: &File) -> io::Result<Look> {
+pub(crate) fn look_at_file(file: &File) -> io::Result<NameStatus> {
     Ok(look_of(&fs::fstat(file)?))
 }
 
@@ -113,7 +113,7 @@ pub(crate) fn create(folder: &Dir, name: &[u8], private: bool) -> io::Result<Fil
 }
 
 /// Gives a file the permissions of another one. What lets a program run as somebody else is not passed on.
-pub(crate) fn set_permissions(file: &File, like: &Look) -> io::Result<()> {
+pub(crate) fn set_permissions(file: &File, like: &NameStatus) -> io::Result<()> {
     #[allow(clippy::unnecessary_cast, reason = "narrower on other systems")]
     let mode = Mode::from_raw_mode((like.mode & 0o777) as fs::RawMode);
     match fs::fchmod(file, mode) {
@@ -125,7 +125,7 @@ pub(crate) fn set_permissions(file: &File, like: &Look) -> io::Result<()> {
 
 /// Gives a file to the owner of another one, as far as we are allowed to: what a server that runs as root replaces
 /// should still be its user's.
-pub(crate) fn set_owner(file: &File, like: &Look) {
+pub(crate) fn set_owner(file: &File, like: &NameStatus) {
     let (user, group) = like.owner;
     let _ = fs::fchown(file, Some(fs::Uid::from_raw(user)), Some(fs::Gid::from_raw(group)));
 }
@@ -196,7 +196,7 @@ pub(crate) fn rename_by_claiming(
 /// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order. The folder is
 /// one that was opened to be listed; each call begins at its beginning.
 #[cfg(any(target_os = "linux", target_os = "android"))]
-pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], Seen)) -> io::Result<()> {
+pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], NameKind)) -> io::Result<()> {
     // A name has at most 255 bytes: the buffer holds at least a hundred of them, and the entries are read in place.
     let mut buffer = Vec::with_capacity(32 * 1024);
     fs::seek(folder, fs::SeekFrom::Start(0))?;
@@ -213,7 +213,7 @@ pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], Seen)) -> io:
 
 /// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
-pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], Seen)) -> io::Result<()> {
+pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], NameKind)) -> io::Result<()> {
     for entry in fs::Dir::read_from(folder)? {
         let entry = entry?;
         let name = entry.file_name().to_bytes();

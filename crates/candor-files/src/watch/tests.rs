@@ -5,14 +5,14 @@ use super::*;
 const MANY: u64 = 1000;
 
 /// As no file ever looks, so that a look always finds something else.
-const NEVER_SO: Seen = Some((Kind::Pipe, 7, None));
+const NEVER_SO: FileSnapshot = Some((Kind::Pipe, 7, None));
 
 /// Many places that are watched, none of which has anything, and nobody looks.
 fn watching_many() -> (Watcher, Vec<Watch>) {
     let watcher = Watcher::new(Root::open(std::env::temp_dir()).unwrap());
     lock(&watcher.shared.state).told = true;
     let watches = (1..=MANY).map(|number| {
-        let place = Place::parse(&format!("candor-is-never-here/{number}")).unwrap();
+        let place = RootedPath::parse(&format!("candor-is-never-here/{number}")).unwrap();
         watcher.watch(place, format!("docs:///{number}"), Changes::default())
     });
     let watches = watches.collect();

@@ -9,7 +9,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use candor_files::{Entry, Place, Root};
+use candor_files::{Entry, Root, RootedPath};
 
 /// `inside/` is for the root, `outside/` holds a secret. Both are gone when this is.
 pub(crate) struct Scratch {
@@ -115,11 +115,11 @@ fn open_up(folder: &Path) {
     }
 }
 
-pub(crate) fn place(text: &str) -> Place {
-    Place::parse(text).unwrap()
+pub(crate) fn place(text: &str) -> RootedPath {
+    RootedPath::parse(text).unwrap()
 }
 
-pub(crate) fn path_of(place: &Place) -> PathBuf {
+pub(crate) fn path_of(place: &RootedPath) -> PathBuf {
     place.names().map(OsStr::from_bytes).collect()
 }
 
@@ -128,7 +128,7 @@ pub(crate) fn is_superuser() -> bool {
 }
 
 /// A folder, page by page.
-pub(crate) fn list(root: &Root, place: &Place, limit: usize) -> Vec<Entry> {
+pub(crate) fn list(root: &Root, place: &RootedPath, limit: usize) -> Vec<Entry> {
     let mut entries = Vec::new();
     let mut after: Option<Vec<u8>> = None;
     loop {

@@ -2,14 +2,14 @@
 
 use std::sync::Arc;
 
-use super::{Turn, claim, lapse};
-use crate::event::{Answer, Decision, Refusal};
+use super::{EventContext, claim, lapse};
+use crate::event::{EventError, EventReply, Review};
 use crate::id::{Binding, Fence, Fingerprint, Moment};
-use crate::record::{License, Question, Record, State, StateKind, Via};
-use crate::rules::Rules;
+use crate::record::{ApprovalChannel, Record, RecordState, RequestVersion, StartReason, StateKind};
+use crate::rules::LedgerLimits;
 
 /// What [`Event::Ask`](crate::Event::Ask) brings.
-pub(super) struct Asking {
+pub(super) struct RequestDraft {
     pub(super) fingerprint: Fingerprint,
     pub(super) binding: Binding,
     pub(super) asked: Arc<[u8]>,
@@ -18,62 +18,70 @@ pub(super) struct Asking {
 }
 
 /// What a call is told that finds its own question.
-pub(super) fn told(record: &Record) -> Option<Answer> {
+pub(super) fn told(record: &Record) -> Option<EventReply> {
     let fence = record.fence;
     match &record.state {
-        State::Waiting { asked, since, until, .. } => {
-            Some(Answer::Waiting { fence, since: *since, until: *until, asked: Arc::clone(asked) })
-        }
-        State::Approved { by, via, until, .. } => {
-            Some(Answer::Approved { fence, by: by.clone(), via: *via, until: *until })
+        RecordState::Waiting { asked, since, until, .. } => Some(EventReply::Waiting {
+            fence,
+            since: *since,
+            until: *until,
+            asked: Arc::clone(asked),
+        }),
+        RecordState::Approved { by, via, until, .. } => {
+            Some(EventReply::Approved { fence, by: by.clone(), via: *via, until: *until })
         }
         _ => None,
     }
 }
 
 /// Whether it may be used for another call of the same name: nobody holds it, and nobody is asked.
-fn is_over(state: &State, now: Moment) -> bool {
+fn is_over(state: &RecordState, now: Moment) -> bool {
     match state {
-        State::Denied { until, .. } => now > *until,
-        State::Open { .. }
-        | State::Completed { .. }
-        | State::Indeterminate { .. }
-        | State::Tombstone { .. }
-        | State::Abandoned { .. } => true,
-        State::Waiting { .. }
-        | State::Approved { .. }
-        | State::Claimed { .. }
-        | State::Dispatched { .. }
-        | State::Suspended { .. } => false,
+        RecordState::Denied { until, .. } => now > *until,
+        RecordState::Open { .. }
+        | RecordState::Completed { .. }
+        | RecordState::Indeterminate { .. }
+        | RecordState::Tombstone { .. }
+        | RecordState::Abandoned { .. } => true,
+        RecordState::Waiting { .. }
+        | RecordState::Approved { .. }
+        | RecordState::Claimed { .. }
+        | RecordState::Dispatched { .. }
+        | RecordState::Suspended { .. } => false,
     }
 }
 
-pub(super) fn ask(record: Option<&Record>, ask: Asking, now: Moment, rules: &Rules) -> Turn {
-    let Asking { fingerprint, binding, asked, by_nature, keyless } = ask;
+pub(super) fn ask(
+    record: Option<&Record>,
+    ask: RequestDraft,
+    now: Moment,
+    rules: &LedgerLimits,
+) -> EventContext {
+    let RequestDraft { fingerprint, binding, asked, by_nature, keyless } = ask;
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
     let over = record.filter(|record| keyless && is_over(&record.state, now));
     let (license, before) = match over {
         // Another call of the same name: nothing of the last one counts but its fence.
-        Some(over) if over.fingerprint == fingerprint => (License::First, None),
+        Some(over) if over.fingerprint == fingerprint => (StartReason::First, None),
         _ => match claim::license(record, fingerprint, by_nature, now) {
             Ok(license) => (license, record),
-            Err(answer) => return Turn::stays(answer),
+            Err(answer) => return EventContext::stays(answer),
         },
     };
     if let Some(record) = before
         && record.question().is_some_and(|question| question.binding == binding)
         && let Some(answer) = told(record)
     {
-        return Turn::stays(answer);
+        return EventContext::stays(answer);
     }
     // Who is to decide must see all of it. An outcome may be left out, because it has happened anyway.
     let len = asked.len() as u64;
     if len > rules.max_outcome {
-        let refusal = Refusal::TooLarge { len, most: rules.max_outcome };
-        return Turn::stays(Answer::Refused(refusal));
+        let refusal = EventError::TooLarge { len, most: rules.max_outcome };
+        return EventContext::stays(EventReply::Refused(refusal));
     }
     let until = now.after(rules.approval_wait);
-    let answer = Answer::Waiting { fence, since: now, until, asked: Arc::clone(&asked) };
+    let answer = EventReply::Waiting { fence, since: now, until, asked: Arc::clone(&asked) };
     let next = Record {
         fingerprint,
         fence,
@@ -83,62 +91,71 @@ pub(super) fn ask(record: Option<&Record>, ask: Asking, now: Moment, rules: &Rul
         touched: now,
         error: before.and_then(|record| record.error.clone()),
         arguments: None,
-        state: State::Waiting { asked, binding, since: now, until, license },
+        state: RecordState::Waiting { asked, binding, since: now, until, license },
     };
-    Turn::becomes(next, answer)
+    EventContext::becomes(next, answer)
 }
 
 pub(super) fn decide(
     record: Option<&Record>,
-    question: Question,
+    question: RequestVersion,
     by: String,
-    via: Via,
-    decision: Decision,
+    via: ApprovalChannel,
+    decision: Review,
     now: Moment,
-    rules: &Rules,
-) -> Turn {
-    let refused = |refusal| Turn::stays(Answer::Refused(refusal));
-    let Some(record) = record else { return refused(Refusal::NotWaiting(StateKind::Absent)) };
+    rules: &LedgerLimits,
+) -> EventContext {
+    let refused = |refusal| EventContext::stays(EventReply::Refused(refusal));
+    let Some(record) = record else { return refused(EventError::NotWaiting(StateKind::Absent)) };
     let stands = record.state.kind();
-    if matches!(record.state, State::Denied { until, .. } if now > until) {
-        return refused(Refusal::NotWaiting(stands));
+    if matches!(record.state, RecordState::Denied { until, .. } if now > until) {
+        return refused(EventError::NotWaiting(stands));
     }
     match record.question() {
-        None => return refused(Refusal::NotWaiting(stands)),
-        Some(asked) if asked != question => return refused(Refusal::AskedAnew),
+        None => return refused(EventError::NotWaiting(stands)),
+        Some(asked) if asked != question => return refused(EventError::AskedAnew),
         Some(_) => {}
     }
     let state = match &record.state {
-        State::Waiting { binding, license, .. } => {
+        RecordState::Waiting { binding, license, .. } => {
             let (binding, since, license) = (*binding, now, license.clone());
             match decision {
-                Decision::Approve => {
+                Review::Approve => {
                     let until = now.after(rules.approval_valid);
-                    State::Approved { by, via, binding, since, until, license }
+                    RecordState::Approved { by, via, binding, since, until, license }
                 }
-                Decision::Deny { reason } => {
+                Review::Deny { reason } => {
                     let until = now.after(rules.denied);
                     let keep_until = lapse::denial_kept(&license, until, rules.retention);
-                    State::Denied { by, via, reason, binding, since, until, keep_until, license }
+                    RecordState::Denied {
+                        by,
+                        via,
+                        reason,
+                        binding,
+                        since,
+                        until,
+                        keep_until,
+                        license,
+                    }
                 }
             }
         }
         // Said twice, because the first answer was lost on the way.
-        State::Approved { by: first, via: way, .. }
-            if (first, *way) == (&by, via) && decision == Decision::Approve =>
+        RecordState::Approved { by: first, via: way, .. }
+            if (first, *way) == (&by, via) && decision == Review::Approve =>
         {
-            return Turn::stays(Answer::Done);
+            return EventContext::stays(EventReply::Done);
         }
-        State::Denied { by: first, via: way, reason, .. }
+        RecordState::Denied { by: first, via: way, reason, .. }
             if (first, *way) == (&by, via)
-                && decision == (Decision::Deny { reason: reason.clone() }) =>
+                && decision == (Review::Deny { reason: reason.clone() }) =>
         {
-            return Turn::stays(Answer::Done);
+            return EventContext::stays(EventReply::Done);
         }
-        State::Approved { by, via, .. } | State::Denied { by, via, .. } => {
-            return refused(Refusal::Decided { by: by.clone(), via: *via, stands });
+        RecordState::Approved { by, via, .. } | RecordState::Denied { by, via, .. } => {
+            return refused(EventError::Decided { by: by.clone(), via: *via, stands });
         }
-        _ => return refused(Refusal::NotWaiting(stands)),
+        _ => return refused(EventError::NotWaiting(stands)),
     };
-    Turn::becomes(Record { state, ..record.clone() }, Answer::Done)
+    EventContext::becomes(Record { state, ..record.clone() }, EventReply::Done)
 }

@@ -1,10 +1,10 @@
 //! A call comes in, for the first time or with the answer to a question.
 
-use super::{Turn, approval, owner};
-use crate::event::{Answer, Holder};
+use super::{EventContext, approval, owner};
+use crate::event::{EventReply, Holder};
 use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
-use crate::record::{License, Record, Round, State, Via};
-use crate::rules::Rules;
+use crate::record::{ApprovalChannel, Record, RecordState, Round, StartReason};
+use crate::rules::LedgerLimits;
 
 /// What a call brings that would be claimed.
 #[derive(Clone, Copy)]
@@ -21,20 +21,22 @@ pub(super) fn license(
     fingerprint: Fingerprint,
     by_nature: bool,
     now: Moment,
-) -> Result<License, Answer> {
-    let Some(record) = record else { return Ok(License::First) };
-    let denial_ended = matches!(record.state, State::Denied { until, .. } if now > until);
+) -> Result<StartReason, EventReply> {
+    let Some(record) = record else { return Ok(StartReason::First) };
+    let denial_ended = matches!(record.state, RecordState::Denied { until, .. } if now > until);
     // Nobody holds it and it never ran: the key stands for nothing yet.
     match record.state {
-        State::Open { license: License::First, .. } => return Ok(License::First),
-        State::Denied { license: License::First, .. } if denial_ended => return Ok(License::First),
+        RecordState::Open { license: StartReason::First, .. } => return Ok(StartReason::First),
+        RecordState::Denied { license: StartReason::First, .. } if denial_ended => {
+            return Ok(StartReason::First);
+        }
         _ => {}
     }
     if record.fingerprint != fingerprint {
-        return Err(Answer::KeyReused);
+        return Err(EventReply::KeyReused);
     }
     let fence = record.fence;
-    let in_flight = |since, lease| Answer::InFlight {
+    let in_flight = |since, lease| EventReply::InFlight {
         fence,
         state: record.state.kind(),
         since,
@@ -43,44 +45,46 @@ pub(super) fn license(
     };
     Err(match &record.state {
         // That it was harmless then says nothing of a call that is not so now; and who approved has not been asked that.
-        State::Open { license: License::ByNature { reason, since }, .. }
-        | State::Waiting { license: License::ByNature { reason, since }, .. }
-        | State::Approved { license: License::ByNature { reason, since }, .. }
+        RecordState::Open { license: StartReason::ByNature { reason, since }, .. }
+        | RecordState::Waiting { license: StartReason::ByNature { reason, since }, .. }
+        | RecordState::Approved { license: StartReason::ByNature { reason, since }, .. }
             if !by_nature =>
         {
-            Answer::OutcomeUnknown { reason: *reason, since: *since }
+            EventReply::OutcomeUnknown { reason: *reason, since: *since }
         }
-        State::Denied { license: License::ByNature { reason, since }, .. }
+        RecordState::Denied { license: StartReason::ByNature { reason, since }, .. }
             if denial_ended && !by_nature =>
         {
-            Answer::OutcomeUnknown { reason: *reason, since: *since }
+            EventReply::OutcomeUnknown { reason: *reason, since: *since }
         }
-        State::Denied { license, .. } if denial_ended => return Ok(license.clone()),
-        State::Open { license, .. }
-        | State::Waiting { license, .. }
-        | State::Approved { license, .. } => return Ok(license.clone()),
-        State::Denied { by, via, reason, until, .. } => {
-            Answer::Denied { by: by.clone(), via: *via, reason: reason.clone(), until: *until }
+        RecordState::Denied { license, .. } if denial_ended => return Ok(license.clone()),
+        RecordState::Open { license, .. }
+        | RecordState::Waiting { license, .. }
+        | RecordState::Approved { license, .. } => return Ok(license.clone()),
+        RecordState::Denied { by, via, reason, until, .. } => {
+            EventReply::Denied { by: by.clone(), via: *via, reason: reason.clone(), until: *until }
         }
-        State::Claimed { lease, .. } => in_flight(record.created, *lease),
-        State::Dispatched { started, lease, .. } => in_flight(*started, *lease),
-        State::Suspended { round, asked, until, .. } => {
-            Answer::Suspended { fence, round: *round, asked: asked.clone(), until: *until }
+        RecordState::Claimed { lease, .. } => in_flight(record.created, *lease),
+        RecordState::Dispatched { started, lease, .. } => in_flight(*started, *lease),
+        RecordState::Suspended { round, asked, until, .. } => {
+            EventReply::Suspended { fence, round: *round, asked: asked.clone(), until: *until }
         }
-        State::Completed { outcome, completed, resolved_by, .. } => Answer::Replay {
+        RecordState::Completed { outcome, completed, resolved_by, .. } => EventReply::Replay {
             outcome: outcome.clone(),
             completed: *completed,
             attempt: record.attempt,
             resolved_by: resolved_by.clone(),
         },
-        State::Indeterminate { reason, since, .. } if record.by_nature && by_nature => {
-            return Ok(License::ByNature { reason: *reason, since: *since });
+        RecordState::Indeterminate { reason, since, .. } if record.by_nature && by_nature => {
+            return Ok(StartReason::ByNature { reason: *reason, since: *since });
         }
-        State::Indeterminate { reason, since, .. } => {
-            Answer::OutcomeUnknown { reason: *reason, since: *since }
+        RecordState::Indeterminate { reason, since, .. } => {
+            EventReply::OutcomeUnknown { reason: *reason, since: *since }
         }
-        State::Tombstone { until } => Answer::Expired { until: *until },
-        State::Abandoned { by, until } => Answer::Abandoned { by: by.clone(), until: *until },
+        RecordState::Tombstone { until } => EventReply::Expired { until: *until },
+        RecordState::Abandoned { by, until } => {
+            EventReply::Abandoned { by: by.clone(), until: *until }
+        }
     })
 }
 
@@ -90,11 +94,11 @@ pub(super) fn foretell(
     fingerprint: Fingerprint,
     by_nature: bool,
     now: Moment,
-) -> Option<Answer> {
+) -> Option<EventReply> {
     match license(record, fingerprint, by_nature, now) {
         Err(answer) => Some(answer),
         Ok(_) => record
-            .filter(|record| matches!(record.state, State::Waiting { .. }))
+            .filter(|record| matches!(record.state, RecordState::Waiting { .. }))
             .and_then(approval::told),
     }
 }
@@ -103,16 +107,16 @@ pub(super) fn foretell(
 fn approved(
     record: Option<&Record>,
     needed: Option<Binding>,
-) -> Result<Option<(String, Via)>, Answer> {
+) -> Result<Option<(String, ApprovalChannel)>, EventReply> {
     let Some(needed) = needed else { return Ok(None) };
     match record.map(|record| (record, &record.state)) {
-        Some((_, State::Approved { by, via, binding, .. })) if *binding == needed => {
+        Some((_, RecordState::Approved { by, via, binding, .. })) if *binding == needed => {
             Ok(Some((by.clone(), *via)))
         }
-        Some((record, State::Waiting { binding, .. })) if *binding == needed => {
-            Err(approval::told(record).unwrap_or(Answer::NotApproved))
+        Some((record, RecordState::Waiting { binding, .. })) if *binding == needed => {
+            Err(approval::told(record).unwrap_or(EventReply::NotApproved))
         }
-        _ => Err(Answer::NotApproved),
+        _ => Err(EventReply::NotApproved),
     }
 }
 
@@ -121,14 +125,14 @@ pub(super) fn claim(
     call: Call,
     owner: Owner,
     now: Moment,
-    rules: &Rules,
-) -> Turn {
+    rules: &LedgerLimits,
+) -> EventContext {
     let Call { fingerprint, by_nature, approval } = call;
     let granted = license(record, fingerprint, by_nature, now)
         .and_then(|license| Ok((license, approved(record, approval)?)));
     let (license, approval) = match granted {
         Ok(granted) => granted,
-        Err(answer) => return Turn::stays(answer),
+        Err(answer) => return EventContext::stays(answer),
     };
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
     let attempt = record.map_or(0, |record| record.attempt);
@@ -142,9 +146,12 @@ pub(super) fn claim(
         touched: now,
         error: same.and_then(|record| record.error.clone()),
         arguments: same.and_then(|record| record.arguments.clone()),
-        state: State::Claimed { owner, lease: now.after(rules.lease), license },
+        state: RecordState::Claimed { owner, lease: now.after(rules.lease), license },
     };
-    Turn { approval, ..Turn::becomes(next, Answer::Claimed { fence, attempt: attempt + 1 }) }
+    EventContext {
+        approval,
+        ..EventContext::becomes(next, EventReply::Claimed { fence, attempt: attempt + 1 })
+    }
 }
 
 /// A claim and its dispatch, with nothing in between.
@@ -153,13 +160,13 @@ pub(super) fn start(
     call: Call,
     owner: Owner,
     now: Moment,
-    rules: &Rules,
-) -> Turn {
+    rules: &LedgerLimits,
+) -> EventContext {
     let claimed = claim(record, call, owner, now, rules);
-    let Answer::Claimed { fence, attempt } = claimed.answer else { return claimed };
+    let EventReply::Claimed { fence, attempt } = claimed.answer else { return claimed };
     let dispatched = owner::dispatch(claimed.next.as_ref(), Holder { owner, fence }, now, rules);
-    let answer = Answer::Started { fence, attempt };
-    Turn { answer, approval: claimed.approval, ..dispatched }
+    let answer = EventReply::Started { fence, attempt };
+    EventContext { answer, approval: claimed.approval, ..dispatched }
 }
 
 pub(super) fn resume(
@@ -169,22 +176,22 @@ pub(super) fn resume(
     asked: Round,
     owner: Owner,
     now: Moment,
-    rules: &Rules,
-) -> Turn {
+    rules: &LedgerLimits,
+) -> EventContext {
     if let Some(record) = record
-        && let State::Suspended { round, started, .. } = &record.state
+        && let RecordState::Suspended { round, started, .. } = &record.state
         && (record.fingerprint, record.fence, *round) == (fingerprint, asked_under, asked)
     {
         let fence = record.fence.next();
-        let state = State::Dispatched {
+        let state = RecordState::Dispatched {
             owner,
             lease: now.after(rules.lease),
             started: *started,
             round: Round(round.0 + 1),
         };
-        let answer = Answer::Resumed { fence, attempt: record.attempt };
-        return Turn::becomes(Record { fence, state, ..record.clone() }, answer);
+        let answer = EventReply::Resumed { fence, attempt: record.attempt };
+        return EventContext::becomes(Record { fence, state, ..record.clone() }, answer);
     }
     // The answer was sent twice, or too late: who brings it learns where the call stands, and starts nothing.
-    Turn::stays(foretell(record, fingerprint, false, now).unwrap_or(Answer::Lost))
+    EventContext::stays(foretell(record, fingerprint, false, now).unwrap_or(EventReply::Lost))
 }

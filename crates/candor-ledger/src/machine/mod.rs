@@ -9,21 +9,21 @@ mod lapse;
 mod operator;
 mod owner;
 
-use self::approval::Asking;
+use self::approval::RequestDraft;
 use self::claim::Call;
-use crate::event::{Answer, Event};
+use crate::event::{Event, EventReply};
 use crate::id::{Fence, Fingerprint, Moment};
 use crate::outcome::OutcomeKind;
-use crate::record::{License, Reason, Record, State, StateKind, Via};
-use crate::rules::Rules;
+use crate::record::{ApprovalChannel, Record, RecordState, StartReason, StateKind, UnknownReason};
+use crate::rules::LedgerLimits;
 
 /// What an event does to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
     /// What is answered, once `after` is durable.
-    pub answer: Answer,
+    pub answer: EventReply,
     /// What is to be written.
-    pub after: After,
+    pub after: RecordWrite,
     /// What has changed: first by time, then by the event. Each becomes one row of the audit.
     pub transitions: Vec<Transition>,
 }
@@ -31,7 +31,7 @@ pub struct Step {
 /// What is to be written.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[allow(clippy::large_enum_variant)] // mostly it is the large one, and a box would cost every event an allocation
-pub enum After {
+pub enum RecordWrite {
     /// Nothing.
     Unchanged,
     /// This record, in the place of what was there.
@@ -54,39 +54,39 @@ pub struct Transition {
     /// How often the call was started, after it.
     pub attempt: u32,
     /// Why nobody knows what came of it, if so.
-    pub reason: Option<Reason>,
+    pub reason: Option<UnknownReason>,
     /// What sort of outcome it brought, if any.
     pub outcome: Option<OutcomeKind>,
     /// The person who did it, if one did; of a start, who has approved it.
     pub by: Option<String>,
     /// On which way that was said, if it was an approval or a denial.
-    pub via: Option<Via>,
+    pub via: Option<ApprovalChannel>,
     /// Why it was denied, if they said so.
     pub why: Option<String>,
 }
 
 /// What an event makes of a record that time has done its work on.
-struct Turn {
-    answer: Answer,
+struct EventContext {
+    answer: EventReply,
     /// The record after it, if it changes.
     next: Option<Record>,
     /// Whose approval it has used up, if it has.
-    approval: Option<(String, Via)>,
+    approval: Option<(String, ApprovalChannel)>,
 }
 
-impl Turn {
-    fn stays(answer: Answer) -> Self {
+impl EventContext {
+    fn stays(answer: EventReply) -> Self {
         Self { answer, next: None, approval: None }
     }
 
-    fn becomes(next: Record, answer: Answer) -> Self {
+    fn becomes(next: Record, answer: EventReply) -> Self {
         Self { answer, next: Some(next), approval: None }
     }
 }
 
 /// What `event` does to `record`, now.
 #[must_use]
-pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -> Step {
+pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &LedgerLimits) -> Step {
     let now = not_before(record, now);
     let lapsed = record.and_then(|record| lapse::lapse(record, now, rules));
     let seen = match &lapsed {
@@ -101,7 +101,7 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
     let name = event.name();
     let turn = match event {
         Event::Ask { fingerprint, binding, asked, by_nature, keyless } => {
-            let ask = Asking { fingerprint, binding, asked, by_nature, keyless };
+            let ask = RequestDraft { fingerprint, binding, asked, by_nature, keyless };
             approval::ask(seen, ask, now, rules)
         }
         Event::Decide { question, by, via, decision } => {
@@ -126,7 +126,7 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
         Event::Unknown { holder, reason } => owner::unknown(seen, holder, reason, now),
         Event::Discard { holder, why } => owner::discard(seen, holder, why, now, rules),
         Event::Resolve { by, resolution } => operator::resolve(seen, by, resolution, now, rules),
-        Event::Sweep => Turn::stays(Answer::Done),
+        Event::Sweep => EventContext::stays(EventReply::Done),
     };
     if turn.next.is_some() {
         let mut changed = transition(name, seen, turn.next.as_ref());
@@ -138,10 +138,10 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &Rules) -
 
     let after = match (turn.next, lapsed) {
         (Some(next), _) | (None, Some(Some(next))) => {
-            After::Written(Record { touched: now, ..next })
+            RecordWrite::Written(Record { touched: now, ..next })
         }
-        (None, Some(None)) => After::Removed,
-        (None, None) => After::Unchanged,
+        (None, Some(None)) => RecordWrite::Removed,
+        (None, None) => RecordWrite::Unchanged,
     };
     Step { answer: turn.answer, after, transitions }
 }
@@ -154,8 +154,8 @@ pub fn recall(
     fingerprint: Fingerprint,
     by_nature: bool,
     now: Moment,
-    rules: &Rules,
-) -> Option<Answer> {
+    rules: &LedgerLimits,
+) -> Option<EventReply> {
     let now = not_before(record, now);
     let lapsed = record.and_then(|record| lapse::lapse(record, now, rules));
     let seen = match &lapsed {
@@ -167,7 +167,7 @@ pub fn recall(
 
 /// The record as it is now, time having done its work; nothing is written.
 #[must_use]
-pub fn seen(record: Record, now: Moment, rules: &Rules) -> Option<Record> {
+pub fn seen(record: Record, now: Moment, rules: &LedgerLimits) -> Option<Record> {
     match lapse::lapse(&record, not_before(Some(&record), now), rules) {
         None => Some(record),
         Some(lapsed) => lapsed,
@@ -202,19 +202,21 @@ fn transition(
         why: None,
     };
     match after.map(|record| &record.state) {
-        Some(State::Completed { outcome, resolved_by, .. }) => {
+        Some(RecordState::Completed { outcome, resolved_by, .. }) => {
             transition.outcome = Some(outcome.kind);
             transition.by.clone_from(resolved_by);
         }
-        Some(State::Indeterminate { reason, .. }) => transition.reason = Some(*reason),
-        Some(State::Open { license: License::Operator { by, .. }, .. }) if event == "resolve" => {
+        Some(RecordState::Indeterminate { reason, .. }) => transition.reason = Some(*reason),
+        Some(RecordState::Open { license: StartReason::Operator { by, .. }, .. })
+            if event == "resolve" =>
+        {
             transition.by = Some(by.clone());
         }
-        Some(State::Abandoned { by, .. }) => transition.by = Some(by.clone()),
-        Some(State::Approved { by, via, .. }) => {
+        Some(RecordState::Abandoned { by, .. }) => transition.by = Some(by.clone()),
+        Some(RecordState::Approved { by, via, .. }) => {
             (transition.by, transition.via) = (Some(by.clone()), Some(*via));
         }
-        Some(State::Denied { by, via, reason, .. }) => {
+        Some(RecordState::Denied { by, via, reason, .. }) => {
             (transition.by, transition.via) = (Some(by.clone()), Some(*via));
             transition.why.clone_from(reason);
         }

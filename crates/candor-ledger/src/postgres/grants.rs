@@ -6,11 +6,11 @@ use std::sync::Arc;
 use tokio_postgres::{Error, Row};
 
 use super::error::{explain, is_refusal};
-use super::line::{Line, Session};
-use super::rows::{self, Append, bytes, get, number};
-use super::transaction::{Failure, Judge, Report, begun, roll_back};
+use super::line::{PgConnection, PgSession};
+use super::rows::{self, AuditInsert, bytes, get, number};
+use super::transaction::{Failure, PgReport, StoreContext, begun, roll_back};
 use crate::audit::AuditRow;
-use crate::grant::{Grant, Granting};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{Binding, GrantId, Moment, Scope};
 use crate::rules::Quota;
 use crate::store::StoreError;
@@ -40,8 +40,8 @@ pub(super) const FORGET: &str = "DELETE FROM grants WHERE number IN \
      (SELECT number FROM grants WHERE until < $1 ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED)";
 
 /// What is to be done with one.
-pub(super) enum Change {
-    Give { id: GrantId, granting: Granting },
+pub(super) enum GrantChange {
+    Give { id: GrantId, granting: NewGrant },
     Revoke { id: GrantId, by: String },
 }
 
@@ -69,12 +69,12 @@ pub(super) fn read(row: &Row) -> Result<(i64, Grant), StoreError> {
 
 /// What is in force for a scope. Asked once more if the connection was lost: nothing is changed by it.
 pub(super) async fn in_force(
-    line: &Line,
-    judge: &Judge,
+    line: &PgConnection,
+    judge: &StoreContext,
     scope: &Scope,
 ) -> Result<Vec<Grant>, StoreError> {
     let found = line
-        .ask(async |session: Arc<Session>| match find_all(&session, judge, scope).await {
+        .ask(async |session: Arc<PgSession>| match find_all(&session, judge, scope).await {
             Ok(found) => Ok(found),
             Err(_) if session.is_over() => {
                 let session = line.session().await?;
@@ -86,7 +86,11 @@ pub(super) async fn in_force(
     in_force_of(&found)
 }
 
-async fn find_all(session: &Session, judge: &Judge, scope: &Scope) -> Result<Vec<Row>, Error> {
+async fn find_all(
+    session: &PgSession,
+    judge: &StoreContext,
+    scope: &Scope,
+) -> Result<Vec<Row>, Error> {
     let Scope { principal, server, instance, tool } = scope;
     let statement = session.prepared(OF_SCOPE).await?;
     let given = judge.clock.given().map(|now| now.0);
@@ -105,10 +109,10 @@ fn in_force_of(found: &[Row]) -> Result<Vec<Grant>, StoreError> {
 
 /// Gives one or takes it back, and says so in the audit, or does nothing.
 pub(super) async fn run(
-    session: &Session,
-    judge: &Judge,
-    change: &Change,
-) -> Result<Result<Report, StoreError>, Failure> {
+    session: &PgSession,
+    judge: &StoreContext,
+    change: &GrantChange,
+) -> Result<Result<PgReport, StoreError>, Failure> {
     let made = match session.in_time(make(session, judge, change)).await {
         Ok(made) => made,
         Err(silence) => return Err(Failure::LostBefore(silence)),
@@ -116,7 +120,7 @@ pub(super) async fn run(
     match made {
         Ok(Ok((grant, true))) => {
             match session.in_time(session.client.batch_execute("COMMIT")).await {
-                Ok(Ok(())) => Ok(Ok(Report::Grant(grant))),
+                Ok(Ok(())) => Ok(Ok(PgReport::Grant(grant))),
                 Ok(Err(error)) => {
                     session.give_up();
                     Err(Failure::Lost(explain(&error)))
@@ -124,7 +128,7 @@ pub(super) async fn run(
                 Err(silence) => Err(Failure::Lost(silence)),
             }
         }
-        Ok(Ok((grant, false))) => roll_back(session).await.map(|()| Ok(Report::Grant(grant))),
+        Ok(Ok((grant, false))) => roll_back(session).await.map(|()| Ok(PgReport::Grant(grant))),
         Ok(Err(refused)) => roll_back(session).await.map(|()| Err(refused)),
         Err(error) if is_refusal(&error) => {
             roll_back(session).await?;
@@ -139,9 +143,9 @@ pub(super) async fn run(
 
 /// Up to the commit. How the grant then stands, and whether that is a change.
 async fn make(
-    session: &Session,
-    judge: &Judge,
-    change: &Change,
+    session: &PgSession,
+    judge: &StoreContext,
+    change: &GrantChange,
 ) -> Result<Result<(Option<Grant>, bool), StoreError>, Error> {
     let client = &session.client;
     let begin = format!(
@@ -151,8 +155,8 @@ async fn make(
     client.batch_execute(&begin).await?;
     // The row first, then the transaction's number: so the rows of one grant are in order, as those of a record are.
     let found = match change {
-        Change::Give { .. } => None,
-        Change::Revoke { id, .. } => {
+        GrantChange::Give { .. } => None,
+        GrantChange::Revoke { id, .. } => {
             let find = session.prepared(FIND).await?;
             match client.query_opt(&find, &[&&id.0[..]]).await?.as_ref().map(read).transpose() {
                 Ok(Some((_, grant))) => Some(grant),
@@ -167,7 +171,7 @@ async fn make(
     let now = judge.clock.given().unwrap_or(Moment(begun.try_get(0)?));
 
     let (grant, row) = match (change, found) {
-        (Change::Give { id, granting }, _) => {
+        (GrantChange::Give { id, granting }, _) => {
             let most = judge.rules.quotas.grants;
             match in_force_of(&find_all(session, judge, &granting.scope).await?) {
                 Ok(there) if there.len() as u64 >= most => {
@@ -203,7 +207,7 @@ async fn make(
             let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
             (grant, row)
         }
-        (Change::Revoke { id, by }, Some(mut grant)) => {
+        (GrantChange::Revoke { id, by }, Some(mut grant)) => {
             if grant.revoked.is_some() || now > grant.until {
                 return Ok(Ok((Some(grant), false)));
             }
@@ -213,10 +217,10 @@ async fn make(
             grant.revoked = Some((by.clone(), now));
             (grant, row)
         }
-        (Change::Revoke { .. }, None) => return Ok(Ok((None, false))),
+        (GrantChange::Revoke { .. }, None) => return Ok(Ok((None, false))),
     };
     let append = session.prepared(rows::APPEND).await?;
-    let appends = [Append { seq, row, record: None, previous: None }];
+    let appends = [AuditInsert { seq, row, record: None, previous: None }];
     client.execute(&append, &rows::bind(&rows::appends(&appends))).await?;
     Ok(Ok((Some(grant), true)))
 }

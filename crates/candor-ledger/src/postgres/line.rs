@@ -28,21 +28,21 @@ const LOCK: Duration = Duration::from_secs(4);
 /// The oldest server that has all that is used: `pg_current_xact_id`.
 const OLDEST: u32 = 13;
 
-pub(super) struct Line {
+pub(super) struct PgConnection {
     address: Arc<Address>,
     /// The server gives up on a statement after this.
     statement: Duration,
-    slot: Mutex<Slot>,
+    slot: Mutex<PgSlot>,
 }
 
 #[derive(Default)]
-struct Slot {
-    session: Option<Arc<Session>>,
+struct PgSlot {
+    session: Option<Arc<PgSession>>,
     /// The last attempt to connect, if it failed.
     failed: Option<(Instant, StoreError)>,
 }
 
-pub(super) struct Session {
+pub(super) struct PgSession {
     pub(super) client: Client,
     /// What moves the bytes.
     task: AbortHandle,
@@ -53,7 +53,7 @@ pub(super) struct Session {
     patience: Duration,
 }
 
-impl Line {
+impl PgConnection {
     /// For what somebody waits for.
     pub(super) fn quick(address: Arc<Address>) -> Self {
         Self { address, statement: LOCK + Duration::from_secs(1), slot: Mutex::default() }
@@ -65,7 +65,7 @@ impl Line {
     }
 
     /// The connection, made anew if it is lost. Who waits while another connects shares what comes of it.
-    pub(super) async fn session(&self) -> Result<Arc<Session>, StoreError> {
+    pub(super) async fn session(&self) -> Result<Arc<PgSession>, StoreError> {
         let asked = Instant::now();
         let mut slot = self.slot.lock().await;
         if let Some(session) = &slot.session
@@ -82,7 +82,7 @@ impl Line {
         match self.connect().await {
             Ok(session) => {
                 let session = Arc::new(session);
-                *slot = Slot { session: Some(Arc::clone(&session)), failed: None };
+                *slot = PgSlot { session: Some(Arc::clone(&session)), failed: None };
                 Ok(session)
             }
             Err(error) => {
@@ -92,7 +92,7 @@ impl Line {
         }
     }
 
-    async fn connect(&self) -> Result<Session, StoreError> {
+    async fn connect(&self) -> Result<PgSession, StoreError> {
         let Address { config, tls, schema, .. } = &*self.address;
         let connecting = async {
             let (client, connection) =
@@ -101,7 +101,7 @@ impl Line {
                 // Its end is seen by whoever uses the client.
                 let _ = connection.await;
             });
-            let session = Session {
+            let session = PgSession {
                 client,
                 task: task.abort_handle(),
                 given_up: AtomicBool::new(false),
@@ -119,7 +119,7 @@ impl Line {
     /// Asks the server something and waits for the answer, but not for ever.
     pub(super) async fn ask<T, F>(
         &self,
-        question: impl FnOnce(Arc<Session>) -> F,
+        question: impl FnOnce(Arc<PgSession>) -> F,
     ) -> Result<T, StoreError>
     where
         F: Future<Output = Result<T, StoreError>>,
@@ -140,7 +140,7 @@ fn silent(patience: Duration) -> StoreError {
     StoreError::Unavailable(format!("the server did not answer within {} s", patience.as_secs()))
 }
 
-impl Session {
+impl PgSession {
     async fn set_up(&self, schema: &str, statement: Duration) -> Result<(), StoreError> {
         // - Nothing but our own tables is found by a bare name.
         // - What is answered must be durable, whatever is usual on this server; more than that is welcome.

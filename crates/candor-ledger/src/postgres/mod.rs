@@ -31,21 +31,21 @@ use tokio::runtime::Handle;
 use tokio::sync::{Mutex, mpsc, oneshot};
 
 use self::address::Address;
-use self::grants::Change;
-use self::line::Line;
+use self::grants::GrantChange;
+use self::line::PgConnection;
 use self::reader::Reader;
 use self::sweep::Sweeper;
-use self::transaction::{Judge, Names, Report, Work};
-use self::writer::{Command, Writer};
-use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
-use crate::event::{Answer, Event};
-use crate::grant::{Grant, Granting};
+use self::transaction::{Names, PgReport, PgWork, StoreContext};
+use self::writer::{PgCommand, PgWriter};
+use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Page, PageOf, RecordEntry};
+use crate::event::{Event, EventReply};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::memory::stands;
-use crate::rules::Rules;
-use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
-use crate::turns::Turns;
+use crate::rules::LedgerLimits;
+use crate::store::{Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
+use crate::turns::PendingApprovals;
 use crate::watchers::Watchers;
 
 /// Records in a PostgreSQL database.
@@ -65,10 +65,10 @@ pub struct PostgresStore {
     reader: Arc<Reader>,
     sweeper: Arc<Sweeper>,
     watchers: Arc<Watchers>,
-    judge: Arc<Judge>,
+    judge: Arc<StoreContext>,
     runtime: Handle,
     /// Closed first when the store goes: then the writer finishes what it has and ends, and its thread with it.
-    commands: Option<mpsc::UnboundedSender<Command>>,
+    commands: Option<mpsc::UnboundedSender<PgCommand>>,
     thread: Option<JoinHandle<()>>,
 }
 
@@ -96,8 +96,8 @@ impl PostgresStore {
         let names = Names::of_schema(&address.schema);
         let migration = names.migration();
         let slot = i64::from(crate::id::Owner::random()?.0[0] % usage::SLOTS);
-        let judge = Arc::new(Judge { rules, clock, names, slot });
-        let quick = || Line::quick(Arc::clone(&address));
+        let judge = Arc::new(StoreContext { rules, clock, names, slot });
+        let quick = || PgConnection::quick(Arc::clone(&address));
         let writes = quick();
 
         let unavailable = |error: std::io::Error| StoreError::Unavailable(error.to_string());
@@ -108,7 +108,7 @@ impl PostgresStore {
         let handle = runtime.handle().clone();
         let reader = Arc::new(Reader {
             records: quick(),
-            lists: Line::slow(Arc::clone(&address)),
+            lists: PgConnection::slow(Arc::clone(&address)),
             judge: Arc::clone(&judge),
         });
         let sweeper =
@@ -118,7 +118,7 @@ impl PostgresStore {
         let (commands, waiting) = mpsc::unbounded_channel();
         let (ready, opened) = std::sync::mpsc::channel();
         let writer =
-            Writer { line: writes, judge: Arc::clone(&judge), watchers: Arc::clone(&watchers) };
+            PgWriter { line: writes, judge: Arc::clone(&judge), watchers: Arc::clone(&watchers) };
         let schema = address.schema.clone();
         let thread = std::thread::Builder::new()
             .name("ledger-postgres".into())
@@ -160,11 +160,11 @@ impl PostgresStore {
         Ok(store)
     }
 
-    fn send(&self, work: Work) -> StoreFuture<'_, Report> {
+    fn send(&self, work: PgWork) -> StoreFuture<'_, PgReport> {
         let (reply, answer) = oneshot::channel();
         if let Some(commands) = &self.commands {
             // If nobody takes it, nobody answers either.
-            let _ = commands.send(Command { work, reply });
+            let _ = commands.send(PgCommand { work, reply });
         }
         Box::pin(async move {
             answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
@@ -201,7 +201,7 @@ fn look_through(runtime: Handle, reader: Arc<Reader>) -> Watchers {
         runtime.spawn(async move { reply.send(looking.find_all(&digests).await) });
         // Nothing is known of them: who waits goes on waiting, for as long as they want to.
         let Ok(Ok(found)) = answer.blocking_recv() else { return Vec::new() };
-        let still = |digest: &RecordDigest, seen: Seen| {
+        let still = |digest: &RecordDigest, seen: RecordVersion| {
             found.iter().find(|(found, ..)| found == digest).is_some_and(|(_, record, now)| {
                 stands(Some(record.clone()), seen, *now, &reader.judge.rules)
             })
@@ -240,17 +240,17 @@ impl Store for PostgresStore {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer> {
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply> {
         if let Err(error) = writable(&id.scope) {
             return Box::pin(std::future::ready(Err(error)));
         }
         let (id, digest) = (id.clone(), id.digest());
-        let report = self.send(Work::Apply { id, digest, event, circumstances });
+        let report = self.send(PgWork::Apply { id, digest, event, circumstances });
         Box::pin(async move {
             match report.await? {
-                Report::Answer(answer) => Ok(answer),
-                Report::Noted | Report::Grant(_) => Err(mixed_up()),
+                PgReport::Answer(answer) => Ok(answer),
+                PgReport::Noted | PgReport::Grant(_) => Err(mixed_up()),
             }
         })
     }
@@ -260,7 +260,7 @@ impl Store for PostgresStore {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>> {
+    ) -> StoreFuture<'_, Option<EventReply>> {
         let found = self.found(id.digest());
         Box::pin(async move {
             let (record, now) =
@@ -269,15 +269,15 @@ impl Store for PostgresStore {
         })
     }
 
-    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {
         if let Err(error) = writable(&note.scope) {
             return Box::pin(std::future::ready(Err(error)));
         }
-        let report = self.send(Work::Note(note));
+        let report = self.send(PgWork::Note(note));
         Box::pin(async move { report.await.map(drop) })
     }
 
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
             loop {
@@ -293,61 +293,61 @@ impl Store for PostgresStore {
         })
     }
 
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
         let (sweeper, watchers) = (Arc::clone(&self.sweeper), Arc::clone(&self.watchers));
         self.beside(async move { sweeper.sweep(most, &watchers).await })
     }
 
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         let (id, found) = (id.clone(), self.found(id.digest()));
         Box::pin(async move {
             Ok(found.await?.map(|(stored, now)| {
                 let seen = machine::seen(stored.clone(), now, &self.judge.rules);
-                Entry { id, stored, seen }
+                RecordEntry { id, stored, seen }
             }))
         })
     }
 
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.records(filter, page).await })
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.waiting(filter, page).await })
     }
 
-    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+    fn pending_approvals(&self, most: usize) -> StoreFuture<'_, PendingApprovals> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.turns(most).await })
     }
 
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant> {
         if let Err(error) = writable(&granting.scope).and(exact(&granting.pattern)) {
             return Box::pin(std::future::ready(Err(error)));
         }
-        let report =
-            GrantId::random().map(|id| self.send(Work::Grants(Change::Give { id, granting })));
+        let report = GrantId::random()
+            .map(|id| self.send(PgWork::Grants(GrantChange::Give { id, granting })));
         Box::pin(async move {
             match report?.await? {
-                Report::Grant(Some(grant)) => Ok(grant),
+                PgReport::Grant(Some(grant)) => Ok(grant),
                 _ => Err(mixed_up()),
             }
         })
     }
 
     fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
-        let report = self.send(Work::Grants(Change::Revoke { id, by }));
+        let report = self.send(PgWork::Grants(GrantChange::Revoke { id, by }));
         Box::pin(async move {
             match report.await? {
-                Report::Grant(grant) => Ok(grant),
+                PgReport::Grant(grant) => Ok(grant),
                 _ => Err(mixed_up()),
             }
         })
     }
 
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.grants(filter, page).await })
     }
@@ -361,17 +361,17 @@ impl Store for PostgresStore {
         self.beside(async move { reader.grants_in_force(&scope).await })
     }
 
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>> {
         let reader = Arc::clone(&self.reader);
         self.beside(async move { reader.rows(filter, page).await })
     }
 
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
         let (reader, digest) = (Arc::clone(&self.reader), id.digest());
         self.beside(async move { reader.story(digest).await })
     }
 
-    fn rules(&self) -> &Rules {
+    fn rules(&self) -> &LedgerLimits {
         &self.judge.rules
     }
 

@@ -13,28 +13,28 @@ use tokio_postgres::{Client, Row};
 
 use super::error::explain;
 use super::grants;
-use super::line::{Line, Session};
+use super::line::{PgConnection, PgSession};
 use super::rows;
 use super::schema::SHIFT;
-use super::transaction::Judge;
-use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
+use super::transaction::StoreContext;
+use crate::audit::{AuditRow, Filter, Order, Page, PageOf, RecordEntry};
 use crate::columns::may_lapse_into;
 use crate::grant::Grant;
 use crate::id::{Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::store::StoreError;
-use crate::turns::Turns;
+use crate::turns::PendingApprovals;
 
 /// How long a list from the oldest on waits for transactions that still run. They take milliseconds.
 const OTHERS: Duration = Duration::from_secs(1);
 
 pub(super) struct Reader {
     /// For single records: many at once, and short.
-    pub(super) records: Line,
+    pub(super) records: PgConnection,
     /// For lists.
-    pub(super) lists: Line,
-    pub(super) judge: Arc<Judge>,
+    pub(super) lists: PgConnection,
+    pub(super) judge: Arc<StoreContext>,
 }
 
 impl Reader {
@@ -45,13 +45,13 @@ impl Reader {
     ) -> Result<Vec<(RecordDigest, Record, Moment)>, StoreError> {
         let names: Vec<&[u8]> = digests.iter().map(|digest| &digest.0[..]).collect();
         let names = &names;
-        let find = async |session: Arc<Session>| {
+        let find = async |session: Arc<PgSession>| {
             let statement = session.prepared(rows::FIND).await?;
             session.client.query(&statement, &[names]).await
         };
         let found = self
             .records
-            .ask(async |session: Arc<Session>| match find(Arc::clone(&session)).await {
+            .ask(async |session: Arc<PgSession>| match find(Arc::clone(&session)).await {
                 Ok(found) => Ok(found),
                 // Lost while nobody was looking, or just now. Nothing was changed, so it can be asked again.
                 Err(_) if session.is_over() => {
@@ -83,8 +83,8 @@ impl Reader {
         &self,
         filter: Filter,
         page: Page,
-    ) -> Result<Paged<Entry>, StoreError> {
-        let mut query = Query::new(rows::LIST, "row", page);
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
+        let mut query = PgQuery::new(rows::LIST, "row", page);
         query.scope(&filter, "touched");
         if let Some(state) = filter.state {
             query.one_of("state", may_lapse_into(state));
@@ -96,39 +96,39 @@ impl Reader {
         &self,
         filter: Filter,
         page: Page,
-    ) -> Result<Paged<Entry>, StoreError> {
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
         let filter = Filter { state: Some(StateKind::Waiting), ..filter };
-        let mut query = Query::new(rows::WAITING, "last_row", page);
+        let mut query = PgQuery::new(rows::WAITING, "last_row", page);
         // As it stands in the index.
         query.sql += " AND state = 'waiting'";
         query.scope(&filter, "touched");
         self.entries(query, filter).await
     }
 
-    pub(super) async fn turns(&self, most: usize) -> Result<Turns, StoreError> {
+    pub(super) async fn turns(&self, most: usize) -> Result<PendingApprovals, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let given = self.judge.clock.given().map(|now| now.0);
         let found = self
             .lists
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 let explain = |error: tokio_postgres::Error| explain(&error);
                 let statement = session.prepared(rows::TURNS).await.map_err(explain)?;
                 session.client.query(&statement, &[&given, &most]).await.map_err(explain)
             })
             .await?;
-        Turns::of_rows(found.iter().map(rows::waits))
+        PendingApprovals::of_rows(found.iter().map(rows::waits))
     }
 
     pub(super) async fn grants(
         &self,
         filter: Filter,
         page: Page,
-    ) -> Result<Paged<Grant>, StoreError> {
+    ) -> Result<PageOf<Grant>, StoreError> {
         let filter = Filter { key: None, ..filter };
-        let mut query = Query::new(grants::LIST, "number", page);
+        let mut query = PgQuery::new(grants::LIST, "number", page);
         query.scope(&filter, "since");
         self.lists
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 query
                     .run(&session.client, self.judge.names.writing(), |row| {
                         grants::read(row).map(|(number, grant)| (number, Some(grant)))
@@ -142,9 +142,13 @@ impl Reader {
         grants::in_force(&self.records, &self.judge, scope).await
     }
 
-    async fn entries(&self, query: Query, filter: Filter) -> Result<Paged<Entry>, StoreError> {
+    async fn entries(
+        &self,
+        query: PgQuery,
+        filter: Filter,
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
         self.lists
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 let now = match self.judge.clock.given() {
                     Some(now) => now,
                     None => now_of(&session.client).await?,
@@ -155,8 +159,11 @@ impl Reader {
                         let (_, number) = rows::name_and_number(row)?;
                         let (scope, key) = rows::id(row, rows::BEHIND + 2)?;
                         let seen = machine::seen(stored.clone(), now, &self.judge.rules);
-                        let entry =
-                            key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
+                        let entry = key.map(|key| RecordEntry {
+                            id: RecordId { scope, key },
+                            stored,
+                            seen,
+                        });
                         Ok((number, entry.filter(|entry| filter.has_seen(entry))))
                     })
                     .await
@@ -168,14 +175,14 @@ impl Reader {
         &self,
         filter: Filter,
         page: Page,
-    ) -> Result<Paged<AuditRow>, StoreError> {
-        let mut query = Query::new(rows::AUDIT, "seq", page);
+    ) -> Result<PageOf<AuditRow>, StoreError> {
+        let mut query = PgQuery::new(rows::AUDIT, "seq", page);
         query.scope(&filter, "at");
         if let Some(state) = filter.state {
             query.one_of("came_to", vec![state]);
         }
         self.lists
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 query
                     .run(&session.client, self.judge.names.writing(), |row| {
                         let row = rows::audit_row(row)?;
@@ -189,7 +196,7 @@ impl Reader {
     pub(super) async fn story(&self, digest: RecordDigest) -> Result<Vec<AuditRow>, StoreError> {
         let name = &digest.0[..];
         self.lists
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 let explain = |error: tokio_postgres::Error| explain(&error);
                 let chain = session.prepared(rows::CHAIN).await.map_err(explain)?;
                 let mut found = session.client.query(&chain, &[&name]).await.map_err(explain)?;
@@ -209,7 +216,7 @@ async fn now_of(client: &Client) -> Result<Moment, StoreError> {
 }
 
 /// A list being asked for.
-struct Query {
+struct PgQuery {
     sql: String,
     values: Vec<Box<dyn ToSql + Sync + Send>>,
     number: &'static str,
@@ -218,7 +225,7 @@ struct Query {
     is_vain: bool,
 }
 
-impl Query {
+impl PgQuery {
     fn new(select: &str, number: &'static str, page: Page) -> Self {
         let sql = format!("{select} WHERE true");
         Self { sql, values: Vec::new(), number, page, is_vain: false }
@@ -258,9 +265,9 @@ impl Query {
         client: &Client,
         writing: i64,
         read: impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
-    ) -> Result<Paged<T>, StoreError> {
+    ) -> Result<PageOf<T>, StoreError> {
         if self.is_vain {
-            return Ok(Paged { items: Vec::new(), next: None });
+            return Ok(PageOf { items: Vec::new(), next: None });
         }
         if self.page.order == Order::Newest {
             return self.once(client, None, &read).await;
@@ -284,7 +291,7 @@ impl Query {
         client: &Client,
         below: Option<i64>,
         read: &impl Fn(&Row) -> Result<(i64, Option<T>), StoreError>,
-    ) -> Result<Paged<T>, StoreError> {
+    ) -> Result<PageOf<T>, StoreError> {
         let number = self.number;
         let (compare, direction) = match self.page.order {
             Order::Newest => ("<=", "DESC"),
@@ -292,7 +299,7 @@ impl Query {
         };
         let end = below.map_or(String::new(), |below| format!(" AND {number} < {below}"));
         let mut from = self.page.from.map(|from| i64::try_from(from).unwrap_or(i64::MAX));
-        let mut paged = Paged { items: Vec::new(), next: None };
+        let mut paged = PageOf { items: Vec::new(), next: None };
         // A part may hold rows that are not wanted after all, so there may have to be another.
         let part =
             i64::try_from(self.page.most.saturating_add(1)).unwrap_or(i64::MAX).clamp(64, 1_000);

@@ -8,14 +8,14 @@ use tokio_postgres::Row;
 use tokio_postgres::types::{FromSql, ToSql};
 
 use super::schema::SHIFT;
-use super::usage::Part;
-use crate::audit::{AuditRow, CallError, Change, Circumstances};
-use crate::columns::{Columns, Licensed};
+use super::usage::UsageRow;
+use crate::audit::{AuditContext, AuditRow, CallError, StateChange};
+use crate::columns::{Columns, StartReasonName};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind, Via};
+use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
 use crate::store::StoreError;
-use crate::turns::Waits;
+use crate::turns::PendingApproval;
 
 /// The store's clock, in SQL.
 macro_rules! now {
@@ -194,9 +194,9 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         lapses: get(row, 7)?,
         owner: bytes(row, 8)?,
         since: get(row, 9)?,
-        license: word(row, 10, Licensed::from_word)?,
+        license: word(row, 10, StartReasonName::from_word)?,
         started_by: bytes(row, 11)?,
-        reason: word(row, 12, Reason::from_word)?,
+        reason: word(row, 12, UnknownReason::from_word)?,
         round: number_if_any(row, 13)?,
         by_whom: get(row, 14)?,
         outcome_kind: word(row, 15, OutcomeKind::from_word)?,
@@ -206,7 +206,7 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
         binding: bytes(row, 19)?,
         gated: get(row, 20)?,
         decided_by: get(row, 21)?,
-        via: word(row, 22, Via::from_word)?,
+        via: word(row, 22, ApprovalChannel::from_word)?,
         why: get(row, 23)?,
         refuses_until: get(row, 24)?,
     };
@@ -249,16 +249,16 @@ pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreErro
 }
 
 /// With [`TURNS`]: its number, what waits, and how many wait in all.
-pub(super) fn waits(row: &Row) -> Result<(u64, Waits, u64), StoreError> {
+pub(super) fn waits(row: &Row) -> Result<(u64, PendingApproval, u64), StoreError> {
     let (scope, key) = id(row, 0)?;
     let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
-    let waits = Waits { id, fence: Fence(number(row, 5)?), until: Moment(get(row, 6)?) };
+    let waits = PendingApproval { id, fence: Fence(number(row, 5)?), until: Moment(get(row, 6)?) };
     Ok((number(row, 7)?, waits, number(row, 8)?))
 }
 
 /// Whose, in which slot, and how much.
-pub(super) fn usage(row: &Row) -> Result<(String, i64, Part), StoreError> {
-    let part = Part {
+pub(super) fn usage(row: &Row) -> Result<(String, i64, UsageRow), StoreError> {
+    let part = UsageRow {
         records: get(row, 2)?,
         bytes: get(row, 3)?,
         hour: get(row, 4)?,
@@ -272,9 +272,12 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
     let from = word(row, 8, StateKind::from_word)?;
     let to = word(row, 9, StateKind::from_word)?;
     let change = match (from, to) {
-        (Some(from), Some(to)) => {
-            Some(Change { from, to, fence: Fence(number(row, 10)?), attempt: number(row, 11)? })
-        }
+        (Some(from), Some(to)) => Some(StateChange {
+            from,
+            to,
+            fence: Fence(number(row, 10)?),
+            attempt: number(row, 11)?,
+        }),
         _ => None,
     };
     let text =
@@ -287,12 +290,12 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
         key,
         event: get(row, 7)?,
         change,
-        reason: word(row, 12, Reason::from_word)?,
+        reason: word(row, 12, UnknownReason::from_word)?,
         outcome: word(row, 13, OutcomeKind::from_word)?,
         by: get(row, 14)?,
-        via: word(row, 20, Via::from_word)?,
+        via: word(row, 20, ApprovalChannel::from_word)?,
         why: get(row, 21)?,
-        circumstances: Circumstances {
+        circumstances: AuditContext {
             shape: text(15)?,
             digest: bytes(row, 16)?,
             hints: text(17)?,
@@ -329,7 +332,7 @@ where
 }
 
 /// A record to be written.
-pub(super) struct Put<'a> {
+pub(super) struct RecordRow<'a> {
     pub(super) id: &'a RecordId,
     pub(super) digest: RecordDigest,
     pub(super) record: &'a Record,
@@ -340,7 +343,7 @@ pub(super) struct Put<'a> {
 }
 
 /// For [`PUT`].
-pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
+pub(super) fn puts<'a>(all: &'a [RecordRow<'a>]) -> Arrays<'a> {
     vec![
         array(all, |put| &put.record.fingerprint.0[..]),
         array(all, |put| signed(put.record.fence.0)),
@@ -352,9 +355,9 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
         array(all, |put| put.columns.lapses),
         array(all, |put| put.columns.owner.as_ref().map(|owner| &owner[..])),
         array(all, |put| put.columns.since),
-        array(all, |put| put.columns.license.map(Licensed::as_str)),
+        array(all, |put| put.columns.license.map(StartReasonName::as_str)),
         array(all, |put| put.columns.started_by.as_ref().map(|owner| &owner[..])),
-        array(all, |put| put.columns.reason.map(Reason::as_str)),
+        array(all, |put| put.columns.reason.map(UnknownReason::as_str)),
         array(all, |put| put.columns.round.map(i64::from)),
         array(all, |put| put.columns.by_whom.as_deref().map(readable)),
         array(all, |put| put.columns.outcome_kind.map(OutcomeKind::as_str)),
@@ -364,7 +367,7 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
         array(all, |put| put.columns.binding.as_ref().map(|binding| &binding[..])),
         array(all, |put| put.columns.gated),
         array(all, |put| put.columns.decided_by.as_deref().map(readable)),
-        array(all, |put| put.columns.via.map(Via::as_str)),
+        array(all, |put| put.columns.via.map(ApprovalChannel::as_str)),
         array(all, |put| put.columns.why.as_deref().map(readable)),
         array(all, |put| put.columns.refuses_until),
         array(all, |put| put.record.error.as_ref().map(|error| readable(&error.code))),
@@ -382,7 +385,7 @@ pub(super) fn puts<'a>(all: &'a [Put<'a>]) -> Arrays<'a> {
 }
 
 /// For [`PUT_USAGE`].
-pub(super) fn usages<'a>(all: &'a [(&'a str, Part)], slot: i64) -> Arrays<'a> {
+pub(super) fn usages<'a>(all: &'a [(&'a str, UsageRow)], slot: i64) -> Arrays<'a> {
     vec![
         array(all, |(principal, _)| *principal),
         array(all, move |_| slot),
@@ -394,19 +397,19 @@ pub(super) fn usages<'a>(all: &'a [(&'a str, Part)], slot: i64) -> Arrays<'a> {
 }
 
 /// A row to be appended, with its number. If it is about a record: which, and that record's last row before.
-pub(super) struct Append {
+pub(super) struct AuditInsert {
     pub(super) seq: i64,
     pub(super) row: AuditRow,
     pub(super) record: Option<RecordDigest>,
     pub(super) previous: Option<i64>,
 }
 
-fn error_of(append: &Append) -> Option<&CallError> {
+fn error_of(append: &AuditInsert) -> Option<&CallError> {
     append.row.circumstances.error.as_ref()
 }
 
 /// For [`APPEND`].
-pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
+pub(super) fn appends(all: &[AuditInsert]) -> Arrays<'_> {
     vec![
         array(all, |append| append.seq),
         array(all, |append| append.row.at.0),
@@ -420,7 +423,7 @@ pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
         array(all, |append| append.row.change.map(|change| change.to.as_str())),
         array(all, |append| append.row.change.map(|change| signed(change.fence.0))),
         array(all, |append| append.row.change.map(|change| i64::from(change.attempt))),
-        array(all, |append| append.row.reason.map(Reason::as_str)),
+        array(all, |append| append.row.reason.map(UnknownReason::as_str)),
         array(all, |append| append.row.outcome.map(OutcomeKind::as_str)),
         array(all, |append| append.row.by.as_deref().map(readable)),
         array(all, |append| append.row.circumstances.shape.as_deref().map(readable)),
@@ -434,7 +437,7 @@ pub(super) fn appends(all: &[Append]) -> Arrays<'_> {
                 .map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX))
         }),
         array(all, |append| append.row.circumstances.note.as_deref().map(readable)),
-        array(all, |append| append.row.via.map(Via::as_str)),
+        array(all, |append| append.row.via.map(ApprovalChannel::as_str)),
         array(all, |append| append.row.why.as_deref().map(readable)),
         array(all, |append| error_of(append).map(|error| readable(&error.code))),
         array(all, |append| error_of(append).map(|error| readable(&error.message))),

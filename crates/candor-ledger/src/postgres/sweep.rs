@@ -6,23 +6,23 @@ use tokio::sync::Mutex;
 
 use super::error::explain;
 use super::grants;
-use super::line::{Line, Session};
+use super::line::{PgConnection, PgSession};
 use super::rows;
-use super::transaction::{self, Failure, Held, Judge, Work};
-use crate::audit::Circumstances;
+use super::transaction::{self, Failure, LockMode, PgWork, StoreContext};
+use crate::audit::AuditContext;
 use crate::event::Event;
 use crate::id::{Moment, RecordId};
-use crate::store::{StoreError, Swept};
+use crate::store::{StoreError, SweepReport};
 use crate::watchers::Watchers;
 
 /// So many records at a time, so that others do not wait long for what these principals have.
 const PART: usize = 64;
 
 pub(super) struct Sweeper {
-    pub(super) line: Line,
+    pub(super) line: PgConnection,
     /// One sweep at a time: a connection has one transaction.
     pub(super) turn: Mutex<()>,
-    pub(super) judge: Arc<Judge>,
+    pub(super) judge: Arc<StoreContext>,
 }
 
 impl Sweeper {
@@ -30,13 +30,13 @@ impl Sweeper {
         &self,
         most: usize,
         watchers: &Watchers,
-    ) -> Result<Swept, StoreError> {
+    ) -> Result<SweepReport, StoreError> {
         let _turn = self.turn.lock().await;
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         let given = self.judge.clock.given();
-        let due: Vec<Work> = self
+        let due: Vec<PgWork> = self
             .line
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 let due = session.prepared(rows::DUE).await.map_err(|error| explain(&error))?;
                 let given = given.map(|now| now.0);
                 let due = session.client.query(&due, &[&given, &most]).await;
@@ -47,10 +47,10 @@ impl Sweeper {
             })
             .await?;
 
-        let mut swept = Swept::default();
+        let mut swept = SweepReport::default();
         for part in due.chunks(PART) {
             let session = self.line.session().await?;
-            let done = transaction::run(&session, &self.judge, part, Held::Skip).await;
+            let done = transaction::run(&session, &self.judge, part, LockMode::Skip).await;
             let done = done.map_err(|failure| match failure {
                 Failure::LostBefore(error)
                 | Failure::Lost(error)
@@ -62,7 +62,7 @@ impl Sweeper {
 
         swept.rows = self
             .line
-            .ask(async |session: Arc<Session>| {
+            .ask(async |session: Arc<PgSession>| {
                 let now = match given {
                     Some(now) => Ok(now.0),
                     None => session
@@ -88,11 +88,11 @@ impl Sweeper {
     }
 }
 
-fn to_do(row: &tokio_postgres::Row) -> Result<Option<Work>, StoreError> {
+fn to_do(row: &tokio_postgres::Row) -> Result<Option<PgWork>, StoreError> {
     let (scope, key) = rows::id(row, 0)?;
     Ok(key.map(|key| {
         let id = RecordId { scope, key };
         let digest = id.digest();
-        Work::Apply { id, digest, event: Event::Sweep, circumstances: Circumstances::default() }
+        PgWork::Apply { id, digest, event: Event::Sweep, circumstances: AuditContext::default() }
     }))
 }

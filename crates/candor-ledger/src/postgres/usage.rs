@@ -12,7 +12,7 @@ pub(super) const SLOTS: u8 = 16;
 
 /// One row.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Part {
+pub(super) struct UsageRow {
     pub(super) records: i64,
     pub(super) bytes: i64,
     pub(super) hour: i64,
@@ -21,14 +21,14 @@ pub(super) struct Part {
 
 /// All rows of a principal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub(super) struct Shared {
-    sum: Part,
+pub(super) struct PrincipalUsage {
+    sum: UsageRow,
     /// The part of it that is in our slot.
-    ours: Part,
+    ours: UsageRow,
 }
 
-impl Shared {
-    pub(super) fn add(&mut self, part: Part, is_ours: bool) {
+impl PrincipalUsage {
+    pub(super) fn add(&mut self, part: UsageRow, is_ours: bool) {
         if is_ours {
             self.ours = part;
         }
@@ -45,14 +45,14 @@ impl Shared {
 
     /// What the principal has.
     pub(super) fn usage(&self) -> Usage {
-        let Part { records, bytes, hour, fresh } = self.sum;
+        let UsageRow { records, bytes, hour, fresh } = self.sum;
         let [records, bytes, fresh] =
             [records, bytes, fresh].map(|number| u64::try_from(number).unwrap_or(0));
         Usage { records, bytes, hour, fresh }
     }
 
     /// What our row must be so that the principal then has this.
-    pub(super) fn ours_for(&self, after: Usage) -> Part {
+    pub(super) fn ours_for(&self, after: Usage) -> UsageRow {
         let before = self.usage();
         let more = |before: u64, after: u64| after.wrapping_sub(before) as i64;
         let mut ours = self.ours;
@@ -74,13 +74,13 @@ impl Shared {
 mod tests {
     use super::*;
 
-    fn part(records: i64, bytes: i64, hour: i64, fresh: i64) -> Part {
-        Part { records, bytes, hour, fresh }
+    fn part(records: i64, bytes: i64, hour: i64, fresh: i64) -> UsageRow {
+        UsageRow { records, bytes, hour, fresh }
     }
 
     #[test]
     fn the_sum_is_what_the_principal_has_and_only_the_latest_hour_counts() {
-        let mut shared = Shared::default();
+        let mut shared = PrincipalUsage::default();
         shared.add(part(5, 100, 7, 5), false);
         shared.add(part(-2, 40, 8, 1), true);
         shared.add(part(1, 0, 8, 2), false);

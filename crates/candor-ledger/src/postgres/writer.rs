@@ -15,8 +15,10 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::grants;
-use super::line::Line;
-use super::transaction::{self, Done, Failure, Held, Judge, Report, Work};
+use super::line::PgConnection;
+use super::transaction::{
+    self, Failure, LockMode, PgReport, PgWork, StoreContext, TransactionResult,
+};
 use crate::event::Event;
 use crate::outcome::Body;
 use crate::store::StoreError;
@@ -27,53 +29,53 @@ const BATCH: usize = 64;
 /// And not more than this, unless one alone is larger.
 const BYTES: usize = 8 << 20;
 
-pub(super) struct Command {
-    pub(super) work: Work,
+pub(super) struct PgCommand {
+    pub(super) work: PgWork,
     /// Used when what was done is durable.
     pub(super) reply: Reply,
 }
 
-type Reply = oneshot::Sender<Result<Report, StoreError>>;
+type Reply = oneshot::Sender<Result<PgReport, StoreError>>;
 
 /// The server cannot be reached.
-struct Lost {
+struct ConnectionLoss {
     error: StoreError,
     /// Who is still to be told.
     untold: Vec<Reply>,
 }
 
-impl Command {
+impl PgCommand {
     fn size(&self) -> usize {
         let arguments = match &self.work {
-            Work::Apply { circumstances, .. } => {
+            PgWork::Apply { circumstances, .. } => {
                 circumstances.arguments.as_ref().map_or(0, |arguments| arguments.len())
             }
-            Work::Note(_) | Work::Grants(_) => 0,
+            PgWork::Note(_) | PgWork::Grants(_) => 0,
         };
         arguments
             + match &self.work {
-                Work::Apply {
+                PgWork::Apply {
                     event: Event::Complete { outcome, .. } | Event::Suspend { asked: outcome, .. },
                     ..
                 } => match &outcome.body {
                     Body::Kept(bytes) => bytes.len(),
                     Body::Omitted { .. } => 0,
                 },
-                Work::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
+                PgWork::Apply { event: Event::Ask { asked, .. }, .. } => asked.len(),
                 _ => 0,
             }
     }
 }
 
-pub(super) struct Writer {
-    pub(super) line: Line,
-    pub(super) judge: Arc<Judge>,
+pub(super) struct PgWriter {
+    pub(super) line: PgConnection,
+    pub(super) judge: Arc<StoreContext>,
     pub(super) watchers: Arc<Watchers>,
 }
 
-impl Writer {
+impl PgWriter {
     /// Until nobody can send commands any more, and all that were sent have their answer.
-    pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<Command>) {
+    pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<PgCommand>) {
         while let Some(first) = commands.recv().await {
             let mut size = first.size();
             let mut waiting = vec![first];
@@ -86,7 +88,7 @@ impl Writer {
                 size += next.size();
                 waiting.push(next);
             }
-            if let Err(Lost { error, mut untold }) = self.write(waiting).await {
+            if let Err(ConnectionLoss { error, mut untold }) = self.write(waiting).await {
                 // Those behind waited just as long, and must not wait for one attempt after the other. Who is told may come
                 // back at once, and is then no longer one of those.
                 while let Ok(command) = commands.try_recv() {
@@ -97,9 +99,9 @@ impl Writer {
         }
     }
 
-    async fn write(&self, commands: Vec<Command>) -> Result<(), Lost> {
+    async fn write(&self, commands: Vec<PgCommand>) -> Result<(), ConnectionLoss> {
         // A grant has a transaction of its own, and what was said before it happens before it.
-        let is_grant = |command: &Command| matches!(command.work, Work::Grants(_));
+        let is_grant = |command: &PgCommand| matches!(command.work, PgWork::Grants(_));
         if commands.len() > 1 && commands.iter().any(is_grant) {
             return self.write_each(commands).await;
         }
@@ -115,20 +117,20 @@ impl Writer {
             }
             Err(Failure::Refused { of_one: true, .. }) if work.len() > 1 => {
                 let each = work.into_iter().zip(replies);
-                self.write_each(each.map(|(work, reply)| Command { work, reply }).collect()).await
+                self.write_each(each.map(|(work, reply)| PgCommand { work, reply }).collect()).await
             }
             Err(Failure::Refused { error, .. }) => {
                 tell(replies, &error);
                 Ok(())
             }
             Err(Failure::LostBefore(error) | Failure::Lost(error)) => {
-                Err(Lost { error, untold: replies })
+                Err(ConnectionLoss { error, untold: replies })
             }
         }
     }
 
     /// Each in a transaction of its own.
-    async fn write_each(&self, commands: Vec<Command>) -> Result<(), Lost> {
+    async fn write_each(&self, commands: Vec<PgCommand>) -> Result<(), ConnectionLoss> {
         let mut each = commands.into_iter();
         while let Some(alone) = each.next() {
             if let Err(mut lost) = Box::pin(self.write(vec![alone])).await {
@@ -139,16 +141,19 @@ impl Writer {
         Ok(())
     }
 
-    async fn transact(&self, work: &[Work]) -> Result<Vec<Result<Report, StoreError>>, Failure> {
+    async fn transact(
+        &self,
+        work: &[PgWork],
+    ) -> Result<Vec<Result<PgReport, StoreError>>, Failure> {
         let begun = Instant::now();
         let mut is_first = true;
         loop {
             let session = self.line.session().await.map_err(Failure::LostBefore)?;
             let done = match work {
-                [Work::Grants(change)] => grants::run(&session, &self.judge, change)
+                [PgWork::Grants(change)] => grants::run(&session, &self.judge, change)
                     .await
-                    .map(|report| Done { reports: vec![report], changed: Vec::new() }),
-                work => transaction::run(&session, &self.judge, work, Held::Wait).await,
+                    .map(|report| TransactionResult { reports: vec![report], changed: Vec::new() }),
+                work => transaction::run(&session, &self.judge, work, LockMode::Wait).await,
             };
             match done {
                 Ok(done) => {

@@ -10,7 +10,7 @@ use std::path::Path;
 use rusqlite::{Connection, Result};
 
 use super::connect::connect;
-use super::tables::Tables;
+use super::tables::SqliteTables;
 use crate::store::StoreError;
 
 /// The first version whose own checkpoints are safe beside other writers.
@@ -41,7 +41,7 @@ impl Checkpoints {
     }
 
     /// Counts a commit, and makes a checkpoint when it is time. A failure is no loss: the log stays, and the next one copies it.
-    pub(super) fn after_commit(&self, tables: &mut Tables<'_>) {
+    pub(super) fn after_commit(&self, tables: &mut SqliteTables<'_>) {
         self.commits.set(self.commits.get() + 1);
         if self.commits.get() < COMMITS {
             return;
@@ -71,7 +71,7 @@ mod tests {
         let path = folder.join("ledger.db");
         let db = connect_writer(&path, None).unwrap();
         turn_off(&db).unwrap();
-        let mut tables = Tables::prepare(&db).unwrap();
+        let mut tables = SqliteTables::prepare(&db).unwrap();
         let checkpoints = Checkpoints::new(&path).unwrap();
         let log = folder.join("ledger.db-wal");
         let mut longest = [0; 2];

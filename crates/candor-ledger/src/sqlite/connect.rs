@@ -7,7 +7,7 @@ use rusqlite::{Connection, ErrorCode, OpenFlags};
 
 use super::checkpoint::Checkpoints;
 use super::error::explain;
-use super::unsigned::Unsigned;
+use super::unsigned::UnsignedInteger;
 use super::{file, schema};
 use crate::store::StoreError;
 
@@ -45,7 +45,7 @@ pub(super) fn connect_writer(
     schema::migrate(&mut db)?;
     if let Some(most) = max_bytes {
         let page: u64 = db
-            .pragma_query_value(None, "page_size", |row| Unsigned::read(row, 0))
+            .pragma_query_value(None, "page_size", |row| UnsignedInteger::read(row, 0))
             .map_err(explain)?;
         let pages = i64::try_from(most / page.max(1)).unwrap_or(i64::MAX);
         db.pragma_update_and_check(None, "max_page_count", pages, |_| Ok(())).map_err(explain)?;

@@ -2,7 +2,7 @@
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row};
 
-use super::unsigned::Unsigned;
+use super::unsigned::UnsignedInteger;
 use crate::grant::Grant;
 use crate::id::{Binding, GrantId, Moment, Scope};
 
@@ -37,7 +37,7 @@ pub(super) fn read(row: &Row<'_>) -> Result<(u64, Grant)> {
         until: Moment(row.get(9)?),
         revoked: revoked_by.zip(revoked_at.map(Moment)),
     };
-    Ok((Unsigned::read(row, 0)?, grant))
+    Ok((UnsignedInteger::read(row, 0)?, grant))
 }
 
 pub(super) fn find(db: &Connection, id: GrantId) -> Result<Option<Grant>> {

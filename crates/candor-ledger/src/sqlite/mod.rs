@@ -29,16 +29,16 @@ use self::checkpoint::Checkpoints;
 use self::opened::OpenedFiles;
 use self::queue::Queue;
 use self::reader::Readers;
-use self::writer::{Apply, Command, Report, Work, Writer};
-use crate::audit::{AuditRow, Circumstances, Entry, Filter, Note, Page, Paged};
-use crate::event::{Answer, Event};
-use crate::grant::{Grant, Granting};
+use self::writer::{Apply, SqliteCommand, SqliteReport, SqliteWork, SqliteWriter};
+use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Page, PageOf, RecordEntry};
+use crate::event::{Event, EventReply};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{DigestPrefix, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::machine;
 use crate::memory::stands;
-use crate::rules::Rules;
-use crate::store::{Options, Seen, Store, StoreError, StoreFuture, Swept};
-use crate::turns::Turns;
+use crate::rules::LedgerLimits;
+use crate::store::{Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
+use crate::turns::PendingApprovals;
 use crate::watchers::Watchers;
 
 pub use self::file::default_path;
@@ -78,7 +78,7 @@ impl SqliteStore {
         };
         let queue: Arc<Queue> = Arc::default();
         let theirs = Arc::clone(&queue);
-        let writer = Writer {
+        let writer = SqliteWriter {
             db,
             checkpoints,
             opened: Arc::clone(&opened),
@@ -90,16 +90,16 @@ impl SqliteStore {
             .name("ledger-write".into())
             .spawn(move || {
                 // However it ends, nobody waits for it in vain.
-                let _ending = Ending(&theirs);
+                let _ending = QueueCloser(&theirs);
                 writer.run(&theirs);
             })
             .map_err(|error| StoreError::Unavailable(error.to_string()))?;
         Ok(Self { path, opened, readers, watchers, queue, writer: Some(writer) })
     }
 
-    fn send(&self, work: Work) -> StoreFuture<'_, Report> {
+    fn send(&self, work: SqliteWork) -> StoreFuture<'_, SqliteReport> {
         let (reply, answer) = oneshot::channel();
-        self.queue.push(Command { work, reply });
+        self.queue.push(SqliteCommand { work, reply });
         Box::pin(async move {
             // A command that nobody takes is dropped, and its reply with it.
             answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
@@ -128,9 +128,9 @@ impl Store for SqliteStore {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer> {
-        let report = self.send(Work::Apply(Box::new(Apply {
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply> {
+        let report = self.send(SqliteWork::Apply(Box::new(Apply {
             digest: id.digest(),
             id: id.clone(),
             event,
@@ -138,8 +138,10 @@ impl Store for SqliteStore {
         })));
         Box::pin(async move {
             match report.await? {
-                Report::Answer(answer) => Ok(answer),
-                Report::Noted | Report::Swept(_) | Report::Grant(_) => Err(mixed_up()),
+                SqliteReport::Answer(answer) => Ok(answer),
+                SqliteReport::Noted | SqliteReport::Swept(_) | SqliteReport::Grant(_) => {
+                    Err(mixed_up())
+                }
             }
         })
     }
@@ -149,7 +151,7 @@ impl Store for SqliteStore {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>> {
+    ) -> StoreFuture<'_, Option<EventReply>> {
         let found = self.readers.find(&id.digest()).map(|found| {
             let (record, now) =
                 found.map_or((None, Moment(0)), |(record, now)| (Some(record), now));
@@ -158,18 +160,18 @@ impl Store for SqliteStore {
         Box::pin(std::future::ready(found))
     }
 
-    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {
         self.notes(vec![note])
     }
 
-    fn notes(&self, notes: Vec<Note>) -> StoreFuture<'_, ()> {
+    fn notes(&self, notes: Vec<CallNote>) -> StoreFuture<'_, ()> {
         // Made here, because there is one writer for all.
         let row = |note| AuditRow::of_note(note, Moment(0));
-        let report = self.send(Work::Notes(notes.into_iter().map(row).collect()));
+        let report = self.send(SqliteWork::Notes(notes.into_iter().map(row).collect()));
         Box::pin(async move { report.await.map(drop) })
     }
 
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let digest = id.digest();
         Box::pin(async move {
             loop {
@@ -185,59 +187,61 @@ impl Store for SqliteStore {
         })
     }
 
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
-        let report = self.send(Work::Sweep { most });
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
+        let report = self.send(SqliteWork::Sweep { most });
         Box::pin(async move {
             match report.await? {
-                Report::Swept(swept) => Ok(swept),
-                Report::Noted | Report::Answer(_) | Report::Grant(_) => Err(mixed_up()),
+                SqliteReport::Swept(swept) => Ok(swept),
+                SqliteReport::Noted | SqliteReport::Answer(_) | SqliteReport::Grant(_) => {
+                    Err(mixed_up())
+                }
             }
         })
     }
 
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         let found = self.readers.find(&id.digest()).map(|found| {
             found.map(|(stored, now)| {
                 let seen = machine::seen(stored.clone(), now, &self.readers.rules);
-                Entry { id: id.clone(), stored, seen }
+                RecordEntry { id: id.clone(), stored, seen }
             })
         });
         Box::pin(std::future::ready(found))
     }
 
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.beside(move |readers| readers.records(&filter, page))
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.beside(move |readers| readers.waiting(&filter, page))
     }
 
-    fn turns(&self, most: usize) -> StoreFuture<'_, Turns> {
+    fn pending_approvals(&self, most: usize) -> StoreFuture<'_, PendingApprovals> {
         self.beside(move |readers| readers.turns(most))
     }
 
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
-        let report = GrantId::random().map(|id| self.send(Work::Grant { id, granting }));
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant> {
+        let report = GrantId::random().map(|id| self.send(SqliteWork::Grant { id, granting }));
         Box::pin(async move {
             match report?.await? {
-                Report::Grant(Some(grant)) => Ok(grant),
+                SqliteReport::Grant(Some(grant)) => Ok(grant),
                 _ => Err(mixed_up()),
             }
         })
     }
 
     fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
-        let report = self.send(Work::Revoke { id, by });
+        let report = self.send(SqliteWork::Revoke { id, by });
         Box::pin(async move {
             match report.await? {
-                Report::Grant(grant) => Ok(grant),
+                SqliteReport::Grant(grant) => Ok(grant),
                 _ => Err(mixed_up()),
             }
         })
     }
 
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>> {
         self.beside(move |readers| readers.grants(&filter, page))
     }
 
@@ -245,20 +249,24 @@ impl Store for SqliteStore {
         Box::pin(std::future::ready(self.readers.grants_in_force(scope)))
     }
 
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>> {
         self.beside(move |readers| readers.rows(&filter, page))
     }
 
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
         let id = id.clone();
         self.beside(move |readers| readers.story(&id))
     }
 
-    fn rules(&self) -> &Rules {
+    fn rules(&self) -> &LedgerLimits {
         &self.readers.rules
     }
 
-    fn beginning(&self, prefix: DigestPrefix, most: usize) -> StoreFuture<'_, Vec<Entry>> {
+    fn find_by_prefix(
+        &self,
+        prefix: DigestPrefix,
+        most: usize,
+    ) -> StoreFuture<'_, Vec<RecordEntry>> {
         self.beside(move |readers| readers.beginning(&prefix, most))
     }
 
@@ -271,9 +279,9 @@ impl Store for SqliteStore {
     }
 }
 
-struct Ending<'a>(&'a Queue);
+struct QueueCloser<'a>(&'a Queue);
 
-impl Drop for Ending<'_> {
+impl Drop for QueueCloser<'_> {
     fn drop(&mut self) {
         self.0.end();
     }

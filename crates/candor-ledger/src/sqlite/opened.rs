@@ -9,11 +9,11 @@ use crate::store::StoreError;
 
 pub(super) struct OpenedFiles {
     path: PathBuf,
-    files: Vec<(PathBuf, Id)>,
+    files: Vec<(PathBuf, InodeId)>,
 }
 
 /// Device and inode.
-type Id = (u64, u64);
+type InodeId = (u64, u64);
 
 impl OpenedFiles {
     /// The files of a ledger that a connection has open: the file itself, and what SQLite keeps beside it. Without its write-ahead log
@@ -42,13 +42,13 @@ impl OpenedFiles {
 }
 
 #[cfg(unix)]
-fn id(path: &Path) -> Option<Id> {
+fn id(path: &Path) -> Option<InodeId> {
     use std::os::unix::fs::MetadataExt as _;
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
 /// The system keeps files that are open from being deleted.
 #[cfg(not(unix))]
-fn id(_path: &Path) -> Option<Id> {
+fn id(_path: &Path) -> Option<InodeId> {
     None
 }

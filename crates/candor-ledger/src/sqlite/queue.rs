@@ -6,18 +6,18 @@
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::writer::Command;
+use super::writer::SqliteCommand;
 
 #[derive(Default)]
 pub(super) struct Queue {
-    waiting: Mutex<Waiting>,
+    waiting: Mutex<QueuedCommands>,
     /// There is enough, or nothing will come any more.
     news: Condvar,
 }
 
 #[derive(Default)]
-struct Waiting {
-    commands: Vec<Command>,
+struct QueuedCommands {
+    commands: Vec<SqliteCommand>,
     /// The writer sleeps, and wants to be woken when there are so many.
     enough: Option<usize>,
     /// Nothing will come any more.
@@ -27,12 +27,12 @@ struct Waiting {
 }
 
 impl Queue {
-    fn lock(&self) -> MutexGuard<'_, Waiting> {
+    fn lock(&self) -> MutexGuard<'_, QueuedCommands> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// If nobody will take it any more, it is dropped.
-    pub(super) fn push(&self, command: Command) {
+    pub(super) fn push(&self, command: SqliteCommand) {
         let mut waiting = self.lock();
         if waiting.ended {
             return;
@@ -58,7 +58,7 @@ impl Queue {
         expected: usize,
         patience: Duration,
         most: usize,
-    ) -> Option<Vec<Command>> {
+    ) -> Option<Vec<SqliteCommand>> {
         let mut waiting = self.lock();
         while waiting.commands.is_empty() {
             if waiting.closed {
@@ -105,15 +105,15 @@ mod tests {
 
     use tokio::sync::oneshot;
 
-    use super::super::writer::{Report, Work};
+    use super::super::writer::{SqliteReport, SqliteWork};
     use super::*;
     use crate::store::StoreError;
 
-    type Answered = oneshot::Receiver<Result<Report, StoreError>>;
+    type Answered = oneshot::Receiver<Result<SqliteReport, StoreError>>;
 
     fn push(queue: &Queue) -> Answered {
         let (reply, answered) = oneshot::channel();
-        queue.push(Command { work: Work::Sweep { most: 0 }, reply });
+        queue.push(SqliteCommand { work: SqliteWork::Sweep { most: 0 }, reply });
         answered
     }
 

@@ -9,17 +9,17 @@ use rusqlite::{Connection, Row, params_from_iter};
 use super::connect::connect;
 use super::error::explain;
 use super::opened::OpenedFiles;
-use super::unsigned::Unsigned;
+use super::unsigned::UnsignedInteger;
 use super::{grants, rows};
-use crate::audit::{AuditRow, Entry, Filter, Order, Page, Paged};
+use crate::audit::{AuditRow, Filter, Order, Page, PageOf, RecordEntry};
 use crate::columns::may_lapse_into;
 use crate::grant::Grant;
 use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
-use crate::rules::Rules;
+use crate::rules::LedgerLimits;
 use crate::store::{Clock, StoreError};
-use crate::turns::Turns;
+use crate::turns::PendingApprovals;
 
 /// So many connections are kept for the next reader.
 const KEPT: usize = 4;
@@ -28,12 +28,17 @@ pub(super) struct Readers {
     path: PathBuf,
     opened: Arc<OpenedFiles>,
     idle: Mutex<Vec<Connection>>,
-    pub(super) rules: Rules,
+    pub(super) rules: LedgerLimits,
     clock: Clock,
 }
 
 impl Readers {
-    pub(super) fn new(path: PathBuf, opened: Arc<OpenedFiles>, rules: Rules, clock: Clock) -> Self {
+    pub(super) fn new(
+        path: PathBuf,
+        opened: Arc<OpenedFiles>,
+        rules: LedgerLimits,
+        clock: Clock,
+    ) -> Self {
         Self { path, opened, idle: Mutex::default(), rules, clock }
     }
 
@@ -79,8 +84,12 @@ impl Readers {
         }
     }
 
-    pub(super) fn records(&self, filter: &Filter, page: Page) -> Result<Paged<Entry>, StoreError> {
-        let mut query = Query::new(rows::LIST, "row", page);
+    pub(super) fn records(
+        &self,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
+        let mut query = SqliteQuery::new(rows::LIST, "row", page);
         query.scope(filter, "touched");
         if let Some(state) = filter.state {
             query.one_of("state", may_lapse_into(state));
@@ -88,36 +97,45 @@ impl Readers {
         self.entries(query, filter)
     }
 
-    pub(super) fn waiting(&self, filter: &Filter, page: Page) -> Result<Paged<Entry>, StoreError> {
+    pub(super) fn waiting(
+        &self,
+        filter: &Filter,
+        page: Page,
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
         let filter = Filter { state: Some(StateKind::Waiting), ..filter.clone() };
         self.entries(waiting(&filter, page), &filter)
     }
 
-    pub(super) fn turns(&self, most: usize) -> Result<Turns, StoreError> {
+    pub(super) fn turns(&self, most: usize) -> Result<PendingApprovals, StoreError> {
         let most = i64::try_from(most).unwrap_or(i64::MAX);
         self.with(|db| {
             let mut statement = db.prepare_cached(rows::TURNS)?;
-            Turns::of_rows(statement.query_map((self.now(db)?.0, most), rows::waits)?)
+            PendingApprovals::of_rows(statement.query_map((self.now(db)?.0, most), rows::waits)?)
         })
     }
 
-    fn entries(&self, query: Query, filter: &Filter) -> Result<Paged<Entry>, StoreError> {
+    fn entries(
+        &self,
+        query: SqliteQuery,
+        filter: &Filter,
+    ) -> Result<PageOf<RecordEntry>, StoreError> {
         self.with(|db| {
             let now = self.now(db)?;
             query.run(db, |row| {
                 let stored = rows::record(row)?;
                 let (scope, key) = rows::id(row, rows::BEHIND + 1)?;
                 let seen = machine::seen(stored.clone(), now, &self.rules);
-                let entry = key.map(|key| Entry { id: RecordId { scope, key }, stored, seen });
+                let entry =
+                    key.map(|key| RecordEntry { id: RecordId { scope, key }, stored, seen });
                 let entry = entry.filter(|entry| filter.has_seen(entry));
-                Ok((Unsigned::read(row, rows::BEHIND)?, entry))
+                Ok((UnsignedInteger::read(row, rows::BEHIND)?, entry))
             })
         })
     }
 
-    pub(super) fn grants(&self, filter: &Filter, page: Page) -> Result<Paged<Grant>, StoreError> {
+    pub(super) fn grants(&self, filter: &Filter, page: Page) -> Result<PageOf<Grant>, StoreError> {
         let filter = Filter { key: None, ..filter.clone() };
-        let mut query = Query::new(grants::LIST, "number", page);
+        let mut query = SqliteQuery::new(grants::LIST, "number", page);
         query.scope(&filter, "since");
         self.with(|db| {
             query.run(db, |row| {
@@ -135,11 +153,11 @@ impl Readers {
         &self,
         prefix: &DigestPrefix,
         most: usize,
-    ) -> Result<Vec<Entry>, StoreError> {
+    ) -> Result<Vec<RecordEntry>, StoreError> {
         let page = Page { from: None, most, order: Order::Newest };
         // With the plus the order is no reason to walk all rows: the index on `short` finds them. It is signed, but digests that
         // begin with the same digit have the same sign.
-        let mut query = Query::new(rows::LIST, "+row", page);
+        let mut query = SqliteQuery::new(rows::LIST, "+row", page);
         let (first, last) = prefix.bounds();
         query.and("short >= ?", rows::short(first));
         query.and("short <= ?", rows::short(last));
@@ -148,8 +166,8 @@ impl Readers {
         Ok(self.entries(query, &Filter::default())?.items)
     }
 
-    pub(super) fn rows(&self, filter: &Filter, page: Page) -> Result<Paged<AuditRow>, StoreError> {
-        let mut query = Query::new(rows::AUDIT, "seq", page);
+    pub(super) fn rows(&self, filter: &Filter, page: Page) -> Result<PageOf<AuditRow>, StoreError> {
+        let mut query = SqliteQuery::new(rows::AUDIT, "seq", page);
         query.scope(filter, "at");
         if let Some(state) = filter.state {
             query.one_of("came_to", [state].to_vec());
@@ -168,22 +186,22 @@ impl Readers {
 }
 
 /// Only what waits is in its index.
-fn waiting(filter: &Filter, page: Page) -> Query {
-    let mut query = Query::new(rows::WAITING, "last_row", page);
+fn waiting(filter: &Filter, page: Page) -> SqliteQuery {
+    let mut query = SqliteQuery::new(rows::WAITING, "last_row", page);
     query.sql += " AND state = 'waiting'";
     query.scope(filter, "touched");
     query
 }
 
 /// A list being asked for.
-struct Query {
+struct SqliteQuery {
     sql: String,
     values: Vec<Value>,
     number: &'static str,
     page: Page,
 }
 
-impl Query {
+impl SqliteQuery {
     fn new(select: &str, number: &'static str, page: Page) -> Self {
         let mut query = Self { sql: format!("{select} WHERE 1"), values: Vec::new(), number, page };
         if let Some(from) = page.from {
@@ -230,12 +248,12 @@ impl Query {
         mut self,
         db: &Connection,
         read: impl Fn(&Row<'_>) -> rusqlite::Result<(u64, Option<T>)>,
-    ) -> rusqlite::Result<Paged<T>> {
+    ) -> rusqlite::Result<PageOf<T>> {
         let direction = if self.page.order == Order::Newest { "DESC" } else { "ASC" };
         self.sql += &format!(" ORDER BY {} {direction}", self.number);
         let mut statement = db.prepare(&self.sql)?;
         let mut found = statement.query(params_from_iter(self.values))?;
-        let mut paged = Paged { items: Vec::new(), next: None };
+        let mut paged = PageOf { items: Vec::new(), next: None };
         while let Some(row) = found.next()? {
             let (number, item) = read(row)?;
             let Some(item) = item else { continue };
@@ -255,7 +273,7 @@ mod tests {
     use crate::sqlite::schema;
 
     /// How SQLite goes about a list.
-    fn steps(db: &Connection, mut query: Query) -> String {
+    fn steps(db: &Connection, mut query: SqliteQuery) -> String {
         query.sql = format!("EXPLAIN QUERY PLAN {} ORDER BY {} DESC", query.sql, query.number);
         let mut statement = db.prepare(&query.sql).unwrap();
         let steps = statement
@@ -280,7 +298,7 @@ mod tests {
                 [(rows::AUDIT, "seq", "at", "audit"), (rows::LIST, "row", "touched", "records")]
             {
                 let page = Page { from: Some(100), ..Page::default() };
-                let mut query = Query::new(select, number, page);
+                let mut query = SqliteQuery::new(select, number, page);
                 query.scope(&filter, time);
                 let steps = steps(&db, query);
                 let by_number = format!("SEARCH {table} USING INTEGER PRIMARY KEY");

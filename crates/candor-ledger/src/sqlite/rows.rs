@@ -5,13 +5,13 @@ use std::time::Duration;
 use rusqlite::types::{FromSqlError, Type, ValueRef};
 use rusqlite::{Connection, OptionalExtension as _, Result, Row, Statement};
 
-use super::unsigned::Unsigned;
-use crate::audit::{AuditRow, CallError, Change, Circumstances};
-use crate::columns::{Columns, Licensed};
+use super::unsigned::UnsignedInteger;
+use crate::audit::{AuditContext, AuditRow, CallError, StateChange};
+use crate::columns::{Columns, StartReasonName};
 use crate::id::{Fence, Fingerprint, Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind, Via};
-use crate::turns::Waits;
+use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
+use crate::turns::PendingApproval;
 
 /// The store's clock, in SQL.
 pub(super) const NOW: &str = "CAST(unixepoch('subsec') * 1000 AS INTEGER)";
@@ -84,25 +84,25 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         lapses: row.get(7)?,
         owner: row.get(8)?,
         since: row.get(9)?,
-        license: word(row, 10, Licensed::from_word)?,
+        license: word(row, 10, StartReasonName::from_word)?,
         started_by: row.get(11)?,
-        reason: word(row, 12, Reason::from_word)?,
+        reason: word(row, 12, UnknownReason::from_word)?,
         round: row.get(13)?,
         by_whom: row.get(14)?,
         outcome_kind: word(row, 15, OutcomeKind::from_word)?,
-        outcome_len: row.get::<_, Option<Unsigned>>(16)?.map(|Unsigned(len)| len),
+        outcome_len: row.get::<_, Option<UnsignedInteger>>(16)?.map(|UnsignedInteger(len)| len),
         outcome_digest: row.get(17)?,
         outcome: row.get_ref(18)?.as_blob_or_null()?.map(Into::into),
         binding: row.get(19)?,
         gated: row.get(20)?,
         decided_by: row.get(21)?,
-        via: word(row, 22, Via::from_word)?,
+        via: word(row, 22, ApprovalChannel::from_word)?,
         why: row.get(23)?,
         refuses_until: row.get(24)?,
     };
     Ok(Record {
         fingerprint: Fingerprint(row.get(0)?),
-        fence: Fence(Unsigned::read(row, 1)?),
+        fence: Fence(UnsignedInteger::read(row, 1)?),
         attempt: row.get(2)?,
         by_nature: row.get(3)?,
         created: Moment(row.get(4)?),
@@ -120,7 +120,7 @@ fn error(row: &Row<'_>, at: usize) -> Result<Option<CallError>> {
 }
 
 /// A record as it was found.
-pub(super) struct Found {
+pub(super) struct StoredRecord {
     pub(super) record: Record,
     /// What time it was.
     pub(super) now: Moment,
@@ -137,10 +137,13 @@ pub(super) fn short(digest: &RecordDigest) -> i64 {
 }
 
 /// With [`FIND`].
-pub(super) fn find(statement: &mut Statement<'_>, digest: &RecordDigest) -> Result<Option<Found>> {
+pub(super) fn find(
+    statement: &mut Statement<'_>,
+    digest: &RecordDigest,
+) -> Result<Option<StoredRecord>> {
     statement
         .query_row((short(digest), &digest.0[..]), |row| {
-            Ok(Found {
+            Ok(StoredRecord {
                 record: record(row)?,
                 now: Moment(row.get(BEHIND)?),
                 place: row.get(BEHIND + 1)?,
@@ -164,11 +167,15 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
 }
 
 /// With [`TURNS`]: its number, what waits, and how many wait in all.
-pub(super) fn waits(row: &Row<'_>) -> Result<(u64, Waits, u64)> {
+pub(super) fn waits(row: &Row<'_>) -> Result<(u64, PendingApproval, u64)> {
     let (scope, key) = id(row, 0)?;
     let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
-    let waits = Waits { id, fence: Fence(Unsigned::read(row, 5)?), until: Moment(row.get(6)?) };
-    Ok((Unsigned::read(row, 7)?, waits, Unsigned::read(row, 8)?))
+    let waits = PendingApproval {
+        id,
+        fence: Fence(UnsignedInteger::read(row, 5)?),
+        until: Moment(row.get(6)?),
+    };
+    Ok((UnsignedInteger::read(row, 7)?, waits, UnsignedInteger::read(row, 8)?))
 }
 
 macro_rules! audit_columns {
@@ -217,30 +224,33 @@ pub(super) fn audit_row(row: &Row<'_>) -> Result<AuditRow> {
     let from = word(row, 8, StateKind::from_word)?;
     let to = word(row, 9, StateKind::from_word)?;
     let change = match (from, to) {
-        (Some(from), Some(to)) => {
-            Some(Change { from, to, fence: Fence(Unsigned::read(row, 10)?), attempt: row.get(11)? })
-        }
+        (Some(from), Some(to)) => Some(StateChange {
+            from,
+            to,
+            fence: Fence(UnsignedInteger::read(row, 10)?),
+            attempt: row.get(11)?,
+        }),
         _ => None,
     };
     let text = |at: usize| -> Result<_> { Ok(row.get_ref(at)?.as_str_or_null()?.map(Into::into)) };
-    let duration: Option<Unsigned> = row.get(18)?;
+    let duration: Option<UnsignedInteger> = row.get(18)?;
     Ok(AuditRow {
-        seq: Unsigned::read(row, 0)?,
+        seq: UnsignedInteger::read(row, 0)?,
         at: Moment(row.get(1)?),
         scope,
         key,
         event: row.get(7)?,
         change,
-        reason: word(row, 12, Reason::from_word)?,
+        reason: word(row, 12, UnknownReason::from_word)?,
         outcome: word(row, 13, OutcomeKind::from_word)?,
         by: row.get(14)?,
-        via: word(row, 20, Via::from_word)?,
+        via: word(row, 20, ApprovalChannel::from_word)?,
         why: row.get(21)?,
-        circumstances: Circumstances {
+        circumstances: AuditContext {
             shape: text(15)?,
             digest: row.get(16)?,
             hints: text(17)?,
-            duration: duration.map(|Unsigned(micros)| Duration::from_micros(micros)),
+            duration: duration.map(|UnsignedInteger(micros)| Duration::from_micros(micros)),
             note: text(19)?,
             error: error(row, 22)?,
             arguments: None,

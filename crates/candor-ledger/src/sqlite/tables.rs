@@ -5,20 +5,20 @@ use std::collections::HashMap;
 use rusqlite::{Connection, OptionalExtension as _, PrepFlags, Result, Statement, ToSql};
 
 use super::grants;
-use super::rows::{self, Found};
-use super::unsigned::Unsigned;
-use crate::audit::{AuditRow, Circumstances};
-use crate::columns::{Columns, Licensed};
+use super::rows::{self, StoredRecord};
+use super::unsigned::UnsignedInteger;
+use crate::audit::{AuditContext, AuditRow};
+use crate::columns::{Columns, StartReasonName};
 use crate::grant::Grant;
 use crate::id::{Key, Moment, RecordDigest, RecordId, Scope};
 use crate::outcome::OutcomeKind;
-use crate::record::{Reason, Record, StateKind, Via};
+use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
 use crate::rules::Usage;
 
 /// So many scopes are remembered.
 const KNOWN: usize = 4_096;
 
-pub(super) struct Tables<'db> {
+pub(super) struct SqliteTables<'db> {
     pub(super) db: &'db Connection,
     begin: Statement<'db>,
     commit: Statement<'db>,
@@ -40,12 +40,12 @@ pub(super) struct Tables<'db> {
 
 /// Binds parameters by their place, one after the other: to find them by name costs more than to bind them. What is not there
 /// is left out, so all must have been cleared.
-struct Bind<'a, 'db> {
+struct ParameterBinder<'a, 'db> {
     statement: &'a mut Statement<'db>,
     at: usize,
 }
 
-impl<'a, 'db> Bind<'a, 'db> {
+impl<'a, 'db> ParameterBinder<'a, 'db> {
     fn new(statement: &'a mut Statement<'db>) -> Self {
         statement.clear_bindings();
         Self { statement, at: 0 }
@@ -67,7 +67,7 @@ impl<'a, 'db> Bind<'a, 'db> {
     }
 }
 
-impl<'db> Tables<'db> {
+impl<'db> SqliteTables<'db> {
     pub(super) fn prepare(db: &'db Connection) -> Result<Self> {
         // Persistent: their memory is not taken from the little that SQLite keeps at hand for statements that run.
         let keep = |sql: &str| db.prepare_with_flags(sql, PrepFlags::SQLITE_PREPARE_PERSISTENT);
@@ -116,7 +116,7 @@ impl<'db> Tables<'db> {
         self.now.query_row([], |row| row.get(0)).map(Moment)
     }
 
-    pub(super) fn find(&mut self, digest: &RecordDigest) -> Result<Option<Found>> {
+    pub(super) fn find(&mut self, digest: &RecordDigest) -> Result<Option<StoredRecord>> {
         rows::find(&mut self.find, digest)
     }
 
@@ -164,9 +164,10 @@ impl<'db> Tables<'db> {
             Some(_) => 0,
         };
         let columns = Columns::of(&record.state);
-        let mut bind = Bind::new(if place.is_some() { &mut self.update } else { &mut self.insert });
+        let mut bind =
+            ParameterBinder::new(if place.is_some() { &mut self.update } else { &mut self.insert });
         bind.put(&record.fingerprint.0[..])?;
-        bind.put(Unsigned(record.fence.0))?;
+        bind.put(UnsignedInteger(record.fence.0))?;
         bind.put(record.attempt)?;
         bind.put(record.by_nature)?;
         bind.put(record.created.0)?;
@@ -175,19 +176,19 @@ impl<'db> Tables<'db> {
         bind.maybe(columns.lapses)?;
         bind.maybe(columns.owner.as_ref().map(|owner| &owner[..]))?;
         bind.maybe(columns.since)?;
-        bind.maybe(columns.license.map(Licensed::as_str))?;
+        bind.maybe(columns.license.map(StartReasonName::as_str))?;
         bind.maybe(columns.started_by.as_ref().map(|owner| &owner[..]))?;
-        bind.maybe(columns.reason.map(Reason::as_str))?;
+        bind.maybe(columns.reason.map(UnknownReason::as_str))?;
         bind.maybe(columns.round)?;
         bind.maybe(columns.by_whom.as_deref())?;
         bind.maybe(columns.outcome_kind.map(OutcomeKind::as_str))?;
-        bind.maybe(columns.outcome_len.map(Unsigned))?;
+        bind.maybe(columns.outcome_len.map(UnsignedInteger))?;
         bind.maybe(columns.outcome_digest.as_ref().map(|digest| &digest[..]))?;
         bind.maybe(columns.outcome.as_deref())?;
         bind.maybe(columns.binding.as_ref().map(|binding| &binding[..]))?;
         bind.maybe(columns.gated)?;
         bind.maybe(columns.decided_by.as_deref())?;
-        bind.maybe(columns.via.map(Via::as_str))?;
+        bind.maybe(columns.via.map(ApprovalChannel::as_str))?;
         bind.maybe(columns.why.as_deref())?;
         bind.maybe(columns.refuses_until)?;
         bind.maybe(record.error.as_ref().map(|error| error.code.as_str()))?;
@@ -218,9 +219,9 @@ impl<'db> Tables<'db> {
         previous: Option<i64>,
     ) -> Result<i64> {
         let scope = self.scope(&row.scope)?;
-        let Circumstances { shape, digest, hints, duration, note, error, arguments: _ } =
+        let AuditContext { shape, digest, hints, duration, note, error, arguments: _ } =
             &row.circumstances;
-        let mut bind = Bind::new(&mut self.append);
+        let mut bind = ParameterBinder::new(&mut self.append);
         bind.put(at.0)?;
         bind.maybe(previous)?;
         bind.put(scope)?;
@@ -228,9 +229,9 @@ impl<'db> Tables<'db> {
         bind.put(row.event.as_str())?;
         bind.maybe(row.change.map(|change| change.from.as_str()))?;
         bind.maybe(row.change.map(|change| change.to.as_str()))?;
-        bind.maybe(row.change.map(|change| Unsigned(change.fence.0)))?;
+        bind.maybe(row.change.map(|change| UnsignedInteger(change.fence.0)))?;
         bind.maybe(row.change.map(|change| change.attempt))?;
-        bind.maybe(row.reason.map(Reason::as_str))?;
+        bind.maybe(row.reason.map(UnknownReason::as_str))?;
         bind.maybe(row.outcome.map(OutcomeKind::as_str))?;
         bind.maybe(row.by.as_deref())?;
         bind.maybe(shape.as_deref())?;
@@ -240,7 +241,7 @@ impl<'db> Tables<'db> {
             duration.map(|duration| i64::try_from(duration.as_micros()).unwrap_or(i64::MAX)),
         )?;
         bind.maybe(note.as_deref())?;
-        bind.maybe(row.via.map(Via::as_str))?;
+        bind.maybe(row.via.map(ApprovalChannel::as_str))?;
         bind.maybe(row.why.as_deref())?;
         bind.maybe(error.as_ref().map(|error| error.code.as_str()))?;
         bind.maybe(error.as_ref().map(|error| error.message.as_str()))?;
@@ -252,7 +253,7 @@ impl<'db> Tables<'db> {
     pub(super) fn waiting(&mut self, principal: &str, now: Moment) -> Result<u64> {
         self.db
             .prepare_cached(rows::COUNT_WAITING)?
-            .query_row((principal, now.0), |row| Unsigned::read(row, 0))
+            .query_row((principal, now.0), |row| UnsignedInteger::read(row, 0))
     }
 
     pub(super) fn put_grant(&mut self, grant: &Grant) -> Result<()> {
@@ -263,10 +264,10 @@ impl<'db> Tables<'db> {
     pub(super) fn usage(&mut self, principal: &str) -> Result<Usage> {
         let read = |row: &rusqlite::Row<'_>| {
             Ok(Usage {
-                records: Unsigned::read(row, 0)?,
-                bytes: Unsigned::read(row, 1)?,
+                records: UnsignedInteger::read(row, 0)?,
+                bytes: UnsignedInteger::read(row, 1)?,
                 hour: row.get(2)?,
-                fresh: Unsigned::read(row, 3)?,
+                fresh: UnsignedInteger::read(row, 3)?,
             })
         };
         self.usage.query_row([principal], read).optional().map(Option::unwrap_or_default)
@@ -274,7 +275,8 @@ impl<'db> Tables<'db> {
 
     pub(super) fn put_usage(&mut self, principal: &str, usage: Usage) -> Result<()> {
         let Usage { records, bytes, hour, fresh } = usage;
-        let (records, bytes, fresh) = (Unsigned(records), Unsigned(bytes), Unsigned(fresh));
+        let (records, bytes, fresh) =
+            (UnsignedInteger(records), UnsignedInteger(bytes), UnsignedInteger(fresh));
         self.put_usage.execute((principal, records, bytes, hour, fresh)).map(drop)
     }
 }

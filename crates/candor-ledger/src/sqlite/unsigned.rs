@@ -5,22 +5,22 @@
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Error, Result, Row, ToSql};
 
-pub(super) struct Unsigned(pub(super) u64);
+pub(super) struct UnsignedInteger(pub(super) u64);
 
-impl Unsigned {
+impl UnsignedInteger {
     pub(super) fn read(row: &Row<'_>, at: usize) -> Result<u64> {
         row.get(at).map(|Self(number)| number)
     }
 }
 
-impl FromSql for Unsigned {
+impl FromSql for UnsignedInteger {
     fn column_result(value: ValueRef<'_>) -> FromSqlResult<Self> {
         let number = value.as_i64()?;
         u64::try_from(number).map(Self).map_err(|_| FromSqlError::OutOfRange(number))
     }
 }
 
-impl ToSql for Unsigned {
+impl ToSql for UnsignedInteger {
     fn to_sql(&self) -> Result<ToSqlOutput<'_>> {
         let number = i64::try_from(self.0);
         number.map(ToSqlOutput::from).map_err(|error| Error::ToSqlConversionFailure(error.into()))

@@ -17,28 +17,28 @@ use super::grants;
 use super::opened::OpenedFiles;
 use super::queue::Queue;
 use super::rows;
-use super::tables::Tables;
-use crate::audit::{AuditRow, Circumstances};
-use crate::event::{Answer, Event};
-use crate::grant::{Grant, Granting};
+use super::tables::SqliteTables;
+use crate::audit::{AuditContext, AuditRow};
+use crate::event::{Event, EventReply};
+use crate::grant::{Grant, NewGrant};
 use crate::id::{GrantId, Moment, RecordDigest, RecordId};
-use crate::machine::After;
+use crate::machine::RecordWrite;
 use crate::plan::plan;
-use crate::rules::{Quota, Rules, Usage};
-use crate::store::{Clock, StoreError, Swept};
+use crate::rules::{LedgerLimits, Quota, Usage};
+use crate::store::{Clock, StoreError, SweepReport};
 use crate::watchers::Watchers;
 
 /// At most so many commands share a transaction, so that none waits for too many others: two or three milliseconds. With 256
 /// callers at once, a call costs two thirds of what it costs in batches of 64, because a page that several touch is written once.
 const BATCH: usize = 256;
 
-pub(super) struct Command {
-    pub(super) work: Work,
+pub(super) struct SqliteCommand {
+    pub(super) work: SqliteWork,
     /// Used when what was done is durable.
-    pub(super) reply: oneshot::Sender<Result<Report, StoreError>>,
+    pub(super) reply: oneshot::Sender<Result<SqliteReport, StoreError>>,
 }
 
-pub(super) enum Work {
+pub(super) enum SqliteWork {
     Apply(Box<Apply>),
     /// Rows whose time is that of their transaction.
     Notes(Vec<AuditRow>),
@@ -47,7 +47,7 @@ pub(super) enum Work {
     },
     Grant {
         id: GrantId,
-        granting: Granting,
+        granting: NewGrant,
     },
     Revoke {
         id: GrantId,
@@ -60,30 +60,30 @@ pub(super) struct Apply {
     /// Of the id: made by who asks, because there are many of them and one writer.
     pub(super) digest: RecordDigest,
     pub(super) event: Event,
-    pub(super) circumstances: Circumstances,
+    pub(super) circumstances: AuditContext,
 }
 
-pub(super) enum Report {
-    Answer(Answer),
+pub(super) enum SqliteReport {
+    Answer(EventReply),
     Noted,
-    Swept(Swept),
+    Swept(SweepReport),
     Grant(Option<Grant>),
 }
 
-pub(super) struct Writer {
+pub(super) struct SqliteWriter {
     pub(super) db: Connection,
     pub(super) checkpoints: Option<Checkpoints>,
     pub(super) opened: Arc<OpenedFiles>,
-    pub(super) rules: Rules,
+    pub(super) rules: LedgerLimits,
     pub(super) clock: Clock,
     pub(super) watchers: Arc<Watchers>,
 }
 
-impl Writer {
+impl SqliteWriter {
     /// Until nobody can send commands any more.
     pub(super) fn run(self, queue: &Queue) {
-        match Tables::prepare(&self.db) {
-            Ok(tables) => Session { writer: &self, tables }.run(queue),
+        match SqliteTables::prepare(&self.db) {
+            Ok(tables) => WriterSession { writer: &self, tables }.run(queue),
             Err(error) => {
                 while let Some(commands) = queue.take(1, Duration::ZERO, BATCH) {
                     for command in commands {
@@ -96,9 +96,9 @@ impl Writer {
 }
 
 /// A writer at work.
-struct Session<'a> {
-    writer: &'a Writer,
-    tables: Tables<'a>,
+struct WriterSession<'a> {
+    writer: &'a SqliteWriter,
+    tables: SqliteTables<'a>,
 }
 
 /// What the commands of one transaction share.
@@ -109,9 +109,9 @@ struct Batch {
     changed: Vec<RecordDigest>,
 }
 
-type Reports = Vec<Result<Report, StoreError>>;
+type Reports = Vec<Result<SqliteReport, StoreError>>;
 
-impl Session<'_> {
+impl WriterSession<'_> {
     fn run(&mut self, queue: &Queue) {
         let (mut expected, mut patience) = (1, Duration::ZERO);
         while let Some(commands) = queue.take(expected, patience, BATCH) {
@@ -126,7 +126,7 @@ impl Session<'_> {
     }
 
     /// Returns how many came meanwhile.
-    fn write(&mut self, mut commands: Vec<Command>, queue: &Queue) -> usize {
+    fn write(&mut self, mut commands: Vec<SqliteCommand>, queue: &Queue) -> usize {
         let done = self.in_one_transaction(&commands);
         let waiting = queue.len();
         match done {
@@ -163,7 +163,7 @@ impl Session<'_> {
 
     fn in_one_transaction(
         &mut self,
-        commands: &[Command],
+        commands: &[SqliteCommand],
     ) -> Result<(Reports, Vec<RecordDigest>), StoreError> {
         let done = self.begin().and_then(|batch| self.carry_out_all(commands, batch));
         // Some errors end the transaction, others leave that to us.
@@ -184,7 +184,7 @@ impl Session<'_> {
 
     fn carry_out_all(
         &mut self,
-        commands: &[Command],
+        commands: &[SqliteCommand],
         mut batch: Batch,
     ) -> Result<(Reports, Vec<RecordDigest>), StoreError> {
         let mut reports = Vec::with_capacity(commands.len());
@@ -205,27 +205,33 @@ impl Session<'_> {
         Ok((reports, batch.changed))
     }
 
-    fn carry_out(&mut self, work: &Work, batch: &mut Batch) -> Result<Report, StoreError> {
+    fn carry_out(
+        &mut self,
+        work: &SqliteWork,
+        batch: &mut Batch,
+    ) -> Result<SqliteReport, StoreError> {
         match work {
-            Work::Apply(apply) => self.apply(apply, batch).map(Report::Answer),
-            Work::Notes(notes) => {
+            SqliteWork::Apply(apply) => self.apply(apply, batch).map(SqliteReport::Answer),
+            SqliteWork::Notes(notes) => {
                 for row in notes {
                     self.tables.append(row, batch.now, None).map_err(explained)?;
                 }
-                Ok(Report::Noted)
+                Ok(SqliteReport::Noted)
             }
-            Work::Sweep { most } => self.sweep(*most, batch).map(Report::Swept),
-            Work::Grant { id, granting } => {
-                self.grant(*id, granting, batch.now).map(|grant| Report::Grant(Some(grant)))
+            SqliteWork::Sweep { most } => self.sweep(*most, batch).map(SqliteReport::Swept),
+            SqliteWork::Grant { id, granting } => {
+                self.grant(*id, granting, batch.now).map(|grant| SqliteReport::Grant(Some(grant)))
             }
-            Work::Revoke { id, by } => self.revoke(*id, by, batch.now).map(Report::Grant),
+            SqliteWork::Revoke { id, by } => {
+                self.revoke(*id, by, batch.now).map(SqliteReport::Grant)
+            }
         }
     }
 
     fn grant(
         &mut self,
         id: GrantId,
-        granting: &Granting,
+        granting: &NewGrant,
         now: Moment,
     ) -> Result<Grant, StoreError> {
         let most = self.writer.rules.quotas.grants;
@@ -252,7 +258,7 @@ impl Session<'_> {
         Ok(Some(grant))
     }
 
-    fn apply(&mut self, apply: &Apply, batch: &mut Batch) -> Result<Answer, StoreError> {
+    fn apply(&mut self, apply: &Apply, batch: &mut Batch) -> Result<EventReply, StoreError> {
         let Apply { id, digest, event, circumstances } = apply;
         let found = self.tables.find(digest).map_err(explained)?;
         let place = found.as_ref().map(|found| found.place);
@@ -275,12 +281,12 @@ impl Session<'_> {
             last_row = Some(self.tables.append(row, now, last_row).map_err(explained)?);
         }
         match &plan.after {
-            After::Unchanged => return Ok(plan.answer),
-            After::Written(record) => self
+            RecordWrite::Unchanged => return Ok(plan.answer),
+            RecordWrite::Written(record) => self
                 .tables
                 .put(id, digest, record, last_row.unwrap_or_default(), place)
                 .map_err(explained)?,
-            After::Removed => {
+            RecordWrite::Removed => {
                 if let Some(place) = place {
                     self.tables.remove(place).map_err(explained)?;
                 }
@@ -300,7 +306,7 @@ impl Session<'_> {
         Ok(batch.usage.len() - 1)
     }
 
-    fn sweep(&mut self, most: usize, batch: &mut Batch) -> Result<Swept, StoreError> {
+    fn sweep(&mut self, most: usize, batch: &mut Batch) -> Result<SweepReport, StoreError> {
         let db = self.tables.db;
         let limit = i64::try_from(most).unwrap_or(i64::MAX);
         let due: Vec<_> = db
@@ -312,7 +318,7 @@ impl Session<'_> {
                 due.query_map([batch.now.0, limit], |row| rows::id(row, 0))?.collect()
             })
             .map_err(explained)?;
-        let mut swept = Swept::default();
+        let mut swept = SweepReport::default();
         for (scope, key) in due {
             let Some(key) = key else { continue };
             let id = RecordId { scope, key };
@@ -321,7 +327,7 @@ impl Session<'_> {
                 digest: id.digest(),
                 id,
                 event: Event::Sweep,
-                circumstances: Circumstances::default(),
+                circumstances: AuditContext::default(),
             };
             self.apply(&apply, batch)?;
             swept.records += batch.changed.len() - changed;

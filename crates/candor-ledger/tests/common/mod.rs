@@ -59,7 +59,7 @@ impl Told {
 }
 
 #[allow(clippy::needless_pass_by_value)] // a closure, written where it is given
-pub fn on_each(rules: &Rules, story: impl AsyncFn(&Told)) {
+pub fn on_each(rules: &LedgerLimits, story: impl AsyncFn(&Told)) {
     let folder = Folder::new();
     let run = |url: &str| {
         let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
@@ -97,20 +97,20 @@ pub fn id(key: &str) -> RecordId {
 
 pub const SAME: Fingerprint = Fingerprint([7; 32]);
 
-pub fn outcome(text: &str) -> Outcome {
-    Outcome::new(OutcomeKind::Success, text.as_bytes())
+pub fn outcome(text: &str) -> StoredResult {
+    StoredResult::new(OutcomeKind::Success, text.as_bytes())
 }
 
-pub async fn say(store: &dyn Store, id: &RecordId, event: Event) -> Answer {
-    store.apply(id, event, Circumstances::default()).await.unwrap()
+pub async fn say(store: &dyn Store, id: &RecordId, event: Event) -> EventReply {
+    store.apply(id, event, AuditContext::default()).await.unwrap()
 }
 
 /// Claims, if it is granted.
-pub async fn claim(store: &dyn Store, id: &RecordId) -> Result<Holder, Answer> {
+pub async fn claim(store: &dyn Store, id: &RecordId) -> Result<Holder, EventReply> {
     let owner = Owner::random().unwrap();
     let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
     match say(store, id, event).await {
-        Answer::Claimed { fence, .. } => Ok(Holder { owner, fence }),
+        EventReply::Claimed { fence, .. } => Ok(Holder { owner, fence }),
         other => Err(other),
     }
 }
@@ -118,9 +118,9 @@ pub async fn claim(store: &dyn Store, id: &RecordId) -> Result<Holder, Answer> {
 /// The whole of a call.
 pub async fn call(store: &dyn Store, id: &RecordId, text: &str) -> Holder {
     let holder = claim(store, id).await.unwrap();
-    assert_eq!(say(store, id, Event::Dispatch(holder)).await, Answer::Done);
+    assert_eq!(say(store, id, Event::Dispatch(holder)).await, EventReply::Done);
     let ended = Event::Complete { holder, outcome: outcome(text) };
-    assert_eq!(say(store, id, ended).await, Answer::Done);
+    assert_eq!(say(store, id, ended).await, EventReply::Done);
     holder
 }
 
@@ -137,20 +137,22 @@ pub fn ask(text: &str) -> Event {
 }
 
 /// Asks, and returns what a person would decide on.
-pub async fn asked(store: &dyn Store, id: &RecordId) -> Question {
+pub async fn asked(store: &dyn Store, id: &RecordId) -> RequestVersion {
     match say(store, id, ask("may it?")).await {
-        Answer::Waiting { fence, .. } => Question { fence, fingerprint: SAME, binding: POLICY },
+        EventReply::Waiting { fence, .. } => {
+            RequestVersion { fence, fingerprint: SAME, binding: POLICY }
+        }
         other => panic!("{other:?}"),
     }
 }
 
-pub fn decide(question: Question, decision: Decision) -> Event {
-    Event::Decide { question, by: "olga".into(), via: Via::Operator, decision }
+pub fn decide(question: RequestVersion, decision: Review) -> Event {
+    Event::Decide { question, by: "olga".into(), via: ApprovalChannel::Operator, decision }
 }
 
-pub async fn approved(store: &dyn Store, id: &RecordId) -> Question {
+pub async fn approved(store: &dyn Store, id: &RecordId) -> RequestVersion {
     let question = asked(store, id).await;
-    assert_eq!(say(store, id, decide(question, Decision::Approve)).await, Answer::Done);
+    assert_eq!(say(store, id, decide(question, Review::Approve)).await, EventReply::Done);
     question
 }
 
@@ -164,20 +166,20 @@ pub fn start() -> Event {
 pub fn older_ledger_goes_on(store: &dyn Store) {
     wait(async {
         let first = match store.recall(&id("a"), SAME, false).await.unwrap() {
-            Some(Answer::Replay { outcome, .. }) => outcome,
+            Some(EventReply::Replay { outcome, .. }) => outcome,
             other => panic!("{other:?}"),
         };
         assert_eq!(first, outcome("invoice 1"));
         let unknown = store.recall(&id("b"), SAME, false).await.unwrap();
-        assert!(matches!(unknown, Some(Answer::OutcomeUnknown { .. })), "{unknown:?}");
-        assert_eq!(store.story(&id("a")).await.unwrap().len(), 2);
+        assert!(matches!(unknown, Some(EventReply::OutcomeUnknown { .. })), "{unknown:?}");
+        assert_eq!(store.transitions(&id("a")).await.unwrap().len(), 2);
         assert_eq!(store.records(Filter::default(), Page::default()).await.unwrap().items.len(), 2);
 
         approved(store, &id("c")).await;
-        assert!(matches!(say(store, &id("c"), start()).await, Answer::Started { .. }));
+        assert!(matches!(say(store, &id("c"), start()).await, EventReply::Started { .. }));
         asked(store, &id("d")).await;
         assert_eq!(store.waiting(Filter::default(), Page::default()).await.unwrap().items.len(), 1);
-        let granting = Granting {
+        let granting = NewGrant {
             scope: id("c").scope,
             binding: POLICY,
             pattern: "any".into(),
@@ -204,7 +206,7 @@ pub fn older_grant_is_void(store: &dyn Store) {
         for binding in [POLICY, Binding([0; 32])] {
             assert!(!grant.covers(binding), "{binding}");
         }
-        let given = Granting {
+        let given = NewGrant {
             scope: scope.clone(),
             binding: POLICY,
             pattern: "any".into(),
@@ -228,7 +230,7 @@ pub fn older_denial_counts(store: &dyn Store, clock: &AtomicI64) {
         let (at, ends) = DENIED;
         clock.store(at + 1, Ordering::SeqCst);
         let refused = store.recall(&id("a"), SAME, false).await.unwrap();
-        assert!(matches!(refused, Some(Answer::Denied { until, .. }) if until == Moment(ends)));
+        assert!(matches!(refused, Some(EventReply::Denied { until, .. }) if until == Moment(ends)));
         clock.store(ends + 1, Ordering::SeqCst);
         assert_eq!(store.recall(&id("a"), SAME, false).await.unwrap(), None);
         store.sweep(10).await.unwrap();

@@ -11,13 +11,13 @@ use proptest::prelude::*;
 
 /// What is under test: the bare machine, or a store.
 pub trait Subject {
-    fn apply(&mut self, id: &RecordId, event: Event) -> Answer;
+    fn apply(&mut self, id: &RecordId, event: Event) -> EventReply;
     fn recall(
         &mut self,
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> Option<Answer>;
+    ) -> Option<EventReply>;
     /// The record as it is written, whatever time has done since.
     fn stored(&mut self, id: &RecordId) -> Option<Record>;
     fn transitions(&mut self, id: &RecordId) -> Vec<Row>;
@@ -35,11 +35,11 @@ pub struct Row {
     pub to: StateKind,
     pub fence: Fence,
     pub by: Option<String>,
-    pub via: Option<Via>,
+    pub via: Option<ApprovalChannel>,
 }
 
-pub fn rules() -> Rules {
-    Rules {
+pub fn rules() -> LedgerLimits {
+    LedgerLimits {
         lease: Duration::from_millis(100),
         retention: Duration::from_millis(1_000),
         tombstone: Duration::from_millis(5_000),
@@ -106,7 +106,7 @@ pub enum Op {
         older: u64,
         other_policy: bool,
         by: &'static str,
-        via: Via,
+        via: ApprovalChannel,
         approve: bool,
     },
     Dispatch {
@@ -130,7 +130,7 @@ pub enum Op {
     },
     Discard {
         actor: usize,
-        why: Harmless,
+        why: RetryReason,
     },
     /// The answer to the last question of this key, or to an older one.
     Resume {
@@ -169,7 +169,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let args = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
     let policy = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
     let approval = prop_oneof![2 => Just(None), 3 => policy().prop_map(Some)];
-    let why = prop_oneof![Just(Harmless::ByNature), Just(Harmless::NothingHappened)];
+    let why = prop_oneof![Just(RetryReason::ByNature), Just(RetryReason::NothingHappened)];
     // Just before, just after, and far beyond each of the times in the rules.
     let millis = prop_oneof![
         4 => 0_i64..60,
@@ -196,7 +196,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
             prop_oneof![5 => Just(0_u64), 1 => 1_u64..3],
             proptest::bool::weighted(0.1),
             prop_oneof![Just("olga"), Just("otto")],
-            prop_oneof![3 => Just(Via::Operator), 1 => Just(Via::Client)],
+            prop_oneof![3 => Just(ApprovalChannel::Operator), 1 => Just(ApprovalChannel::Client)],
             proptest::bool::weighted(0.8),
         )
             .prop_map(|(key, older, other_policy, by, via, approve)| {
@@ -240,38 +240,38 @@ struct Truth {
     /// Whether the last claim was of a call that is harmless to repeat.
     by_nature: bool,
     fence: u64,
-    outcome: Option<Outcome>,
+    outcome: Option<StoredResult>,
     closed: Option<Moment>,
     answered: HashSet<(Fence, Round)>,
     gate: Option<Gate>,
     /// Questions whose approval was used.
-    used: HashSet<Question>,
+    used: HashSet<RequestVersion>,
 }
 
 /// What a person was asked, and has said.
 #[derive(Debug, Clone)]
 struct Gate {
-    question: Question,
+    question: RequestVersion,
     asked: Arc<[u8]>,
     since: Moment,
     /// How long that holds.
     until: Moment,
-    said: Option<(&'static str, Via, Decision)>,
+    said: Option<(&'static str, ApprovalChannel, Review)>,
 }
 
 impl Gate {
     fn is_approved(&self) -> bool {
-        matches!(self.said, Some((.., Decision::Approve)))
+        matches!(self.said, Some((.., Review::Approve)))
     }
 
     fn is_denied(&self) -> bool {
-        matches!(self.said, Some((.., Decision::Deny { .. })))
+        matches!(self.said, Some((.., Review::Deny { .. })))
     }
 }
 
 pub struct World<'a> {
     subject: &'a mut dyn Subject,
-    rules: Rules,
+    rules: LedgerLimits,
     actors: [Option<Held>; ACTORS],
     truth: BTreeMap<usize, Truth>,
     said: Vec<(usize, Event)>,
@@ -313,11 +313,11 @@ impl<'a> World<'a> {
         Owner(u128::from(self.drawn).to_be_bytes())
     }
 
-    fn bytes(&mut self, large: bool) -> Outcome {
+    fn bytes(&mut self, large: bool) -> StoredResult {
         self.drawn += 1;
         let text =
             format!("outcome {}{}", self.drawn, if large { ".".repeat(80) } else { String::new() });
-        Outcome::new(OutcomeKind::Success, text.into_bytes())
+        StoredResult::new(OutcomeKind::Success, text.into_bytes())
     }
 
     fn act(&mut self, op: &Op) {
@@ -326,7 +326,7 @@ impl<'a> World<'a> {
             Op::Claim { actor, key, args, by_nature } => {
                 let owner = self.draw();
                 let event = Event::Claim { fingerprint: fingerprint(args), owner, by_nature };
-                if let Answer::Claimed { fence, .. } = self.say(key, event) {
+                if let EventReply::Claimed { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
@@ -347,7 +347,7 @@ impl<'a> World<'a> {
             }
             Op::Decide { key, older, other_policy, by, via, approve } => {
                 let Some(record) = self.subject.stored(&id(key)) else { return };
-                let mut question = record.question().unwrap_or(Question {
+                let mut question = record.question().unwrap_or(RequestVersion {
                     fence: record.fence,
                     fingerprint: record.fingerprint,
                     binding: binding(0),
@@ -357,9 +357,9 @@ impl<'a> World<'a> {
                     question.binding = binding(7);
                 }
                 let decision = if approve {
-                    Decision::Approve
+                    Review::Approve
                 } else {
-                    Decision::Deny { reason: Some(format!("{by} does not like it")) }
+                    Review::Deny { reason: Some(format!("{by} does not like it")) }
                 };
                 self.say(key, Event::Decide { question, by: by.into(), via, decision });
             }
@@ -367,7 +367,7 @@ impl<'a> World<'a> {
                 let owner = self.draw();
                 let (fingerprint, approval) = (fingerprint(args), approval.map(binding));
                 let event = Event::Start { fingerprint, owner, by_nature, approval };
-                if let Answer::Started { fence, .. } = self.say(key, event) {
+                if let EventReply::Started { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
@@ -377,13 +377,13 @@ impl<'a> World<'a> {
                     return;
                 };
                 let round = match state {
-                    State::Suspended { round, .. } => round,
+                    RecordState::Suspended { round, .. } => round,
                     _ => Round(0),
                 };
                 let fence = Fence(fence.0.saturating_sub(older));
                 let owner = self.draw();
                 let event = Event::Resume { fingerprint, fence, round, owner };
-                if let Answer::Resumed { fence, .. } = self.say(key, event) {
+                if let EventReply::Resumed { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
@@ -417,7 +417,7 @@ impl<'a> World<'a> {
             }
             Op::Unknown { actor } => {
                 if let Some(Held { key, holder }) = held(actor) {
-                    self.say(key, Event::Unknown { holder, reason: Reason::Panicked });
+                    self.say(key, Event::Unknown { holder, reason: UnknownReason::Panicked });
                 }
             }
             Op::Discard { actor, why } => {
@@ -450,7 +450,7 @@ impl<'a> World<'a> {
 
     /// Says it to the subject, and holds the answer against the truth.
     #[allow(clippy::needless_pass_by_value)] // what is said is given away
-    fn say(&mut self, key: usize, event: Event) -> Answer {
+    fn say(&mut self, key: usize, event: Event) -> EventReply {
         let id = id(key);
         let before = self.subject.stored(&id);
         let foretold = match &event {
@@ -467,13 +467,19 @@ impl<'a> World<'a> {
         let now = touched.into_iter().flatten().fold(self.subject.now(), Moment::max);
         self.said.push((key, event.clone()));
         let needs = matches!(event, Event::Start { approval: Some(_), .. });
-        let granted = matches!(answer, Answer::Claimed { .. } | Answer::Started { .. });
+        let granted = matches!(answer, EventReply::Claimed { .. } | EventReply::Started { .. });
         match foretold {
             // Who needs no approval need not wait for one.
-            Some(Some(Answer::Waiting { .. })) if granted => assert!(!needs, "nobody has decided"),
-            Some(Some(Answer::Waiting { .. })) if answer == Answer::NotApproved => assert!(needs),
+            Some(Some(EventReply::Waiting { .. })) if granted => {
+                assert!(!needs, "nobody has decided")
+            }
+            Some(Some(EventReply::Waiting { .. })) if answer == EventReply::NotApproved => {
+                assert!(needs)
+            }
             Some(Some(foretold)) => assert_eq!(foretold, answer, "recall and claim agree"),
-            Some(None) => assert!(granted || needs && answer == Answer::NotApproved, "{answer:?}"),
+            Some(None) => {
+                assert!(granted || needs && answer == EventReply::NotApproved, "{answer:?}")
+            }
             None => {}
         }
 
@@ -555,7 +561,7 @@ impl Truth {
         before: &Record,
         after: Option<&Record>,
         now: Moment,
-        rules: &Rules,
+        rules: &LedgerLimits,
     ) -> bool {
         // Gone and claimed anew within one step shows in the time of its creation: a record's time does not go back.
         let anew = after.is_some_and(|after| after.created != before.created);
@@ -581,17 +587,20 @@ impl Truth {
         true
     }
 
-    fn observe(&mut self, event: &Event, answer: &Answer, now: Moment, rules: &Rules) {
+    fn observe(&mut self, event: &Event, answer: &EventReply, now: Moment, rules: &LedgerLimits) {
         match (event, answer) {
-            (Event::Claim { fingerprint, by_nature, .. }, Answer::Claimed { fence, attempt }) => {
+            (
+                Event::Claim { fingerprint, by_nature, .. },
+                EventReply::Claimed { fence, attempt },
+            ) => {
                 self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
             }
             (
                 Event::Ask { fingerprint, binding, asked, by_nature, .. },
-                Answer::Waiting { fence, since, until, asked: shown },
+                EventReply::Waiting { fence, since, until, asked: shown },
             ) => {
                 let question =
-                    Question { fence: *fence, fingerprint: *fingerprint, binding: *binding };
+                    RequestVersion { fence: *fence, fingerprint: *fingerprint, binding: *binding };
                 if fence.0 == self.fence {
                     let gate = self.gate_in_force(now).expect("asked again what was never asked");
                     assert!(gate.said.is_none() && gate.question == question);
@@ -613,20 +622,20 @@ impl Truth {
             }
             (
                 Event::Ask { fingerprint, binding, .. },
-                Answer::Approved { fence, by, via, until },
+                EventReply::Approved { fence, by, via, until },
             ) => {
                 let question =
-                    Question { fence: *fence, fingerprint: *fingerprint, binding: *binding };
+                    RequestVersion { fence: *fence, fingerprint: *fingerprint, binding: *binding };
                 let gate = self.gate_in_force(now).expect("approved by nobody");
                 assert!(gate.is_approved() && gate.question == question && gate.until == *until);
                 assert_eq!(gate.said.as_ref().map(|(by, via, _)| (*by, *via)), Some((&**by, *via)));
             }
-            (Event::Ask { asked, .. }, Answer::Refused(refusal)) => {
+            (Event::Ask { asked, .. }, EventReply::Refused(refusal)) => {
                 let (len, most) = (asked.len() as u64, rules.max_outcome);
-                assert_eq!(*refusal, Refusal::TooLarge { len, most });
+                assert_eq!(*refusal, EventError::TooLarge { len, most });
                 assert!(len > most);
             }
-            (Event::Decide { question, by, via, decision }, Answer::Done) => {
+            (Event::Decide { question, by, via, decision }, EventReply::Done) => {
                 let gate = self.gate_in_force(now).expect("decided on nothing").clone();
                 assert_eq!(gate.question, *question, "8: decided on something else");
                 let said = (if by == "olga" { "olga" } else { "otto" }, *via, decision.clone());
@@ -634,22 +643,22 @@ impl Truth {
                     Some(first) => assert_eq!(*first, said, "8: decided twice"),
                     None => {
                         let lasts = match decision {
-                            Decision::Approve => rules.approval_valid,
-                            Decision::Deny { .. } => rules.denied,
+                            Review::Approve => rules.approval_valid,
+                            Review::Deny { .. } => rules.denied,
                         };
                         let until = now.after(lasts);
                         self.gate = Some(Gate { said: Some(said), since: now, until, ..gate });
                     }
                 }
             }
-            (Event::Decide { question, .. }, Answer::Refused(refusal)) => {
+            (Event::Decide { question, .. }, EventReply::Refused(refusal)) => {
                 let gate = self.gate_in_force(now);
                 match refusal {
-                    Refusal::NotWaiting(_) => assert!(gate.is_none()),
-                    Refusal::AskedAnew => {
+                    EventError::NotWaiting(_) => assert!(gate.is_none()),
+                    EventError::AskedAnew => {
                         assert!(gate.is_some_and(|gate| gate.question != *question));
                     }
-                    Refusal::Decided { by, via, .. } => {
+                    EventError::Decided { by, via, .. } => {
                         let said = gate.and_then(|gate| gate.said.as_ref());
                         assert_eq!(said.map(|(by, via, _)| (*by, *via)), Some((&**by, *via)));
                     }
@@ -658,7 +667,7 @@ impl Truth {
             }
             (
                 Event::Start { fingerprint, owner, by_nature, approval },
-                Answer::Started { fence, attempt },
+                EventReply::Started { fence, attempt },
             ) => {
                 // 8
                 if let Some(needed) = approval {
@@ -671,17 +680,17 @@ impl Truth {
                 self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
                 self.started(Holder { owner: *owner, fence: *fence });
             }
-            (Event::Resume { fence: asked, round, .. }, Answer::Resumed { fence, .. }) => {
+            (Event::Resume { fence: asked, round, .. }, EventReply::Resumed { fence, .. }) => {
                 self.fence_grows(*fence);
                 assert!(self.answered.insert((*asked, *round)), "a question was answered twice");
                 let Event::Resume { owner, .. } = event else { unreachable!() };
                 self.witnesses.insert(Holder { owner: *owner, fence: *fence });
             }
-            (Event::Start { fingerprint, approval: Some(needed), .. }, Answer::NotApproved) => {
+            (Event::Start { fingerprint, approval: Some(needed), .. }, EventReply::NotApproved) => {
                 let gate = self.gate_in_force(now);
                 assert!(
                     !gate.is_some_and(|gate| {
-                        let Question { fingerprint: asked, binding, .. } = gate.question;
+                        let RequestVersion { fingerprint: asked, binding, .. } = gate.question;
                         !gate.is_denied() && (asked, binding) == (*fingerprint, *needed)
                     }),
                     "not approved, though it is or may yet be"
@@ -696,27 +705,30 @@ impl Truth {
             ) => {
                 self.refused(*fingerprint, answer, now, rules);
             }
-            (Event::Dispatch(holder), Answer::Done) => self.started(*holder),
+            (Event::Dispatch(holder), EventReply::Done) => self.started(*holder),
             (
                 Event::Heartbeat(holder) | Event::Release(holder) | Event::Unknown { holder, .. },
-                Answer::Done,
+                EventReply::Done,
             )
-            | (Event::Suspend { holder, .. }, Answer::Suspended { .. }) => self.holds(*holder),
-            (Event::Discard { holder, why }, Answer::Done) => {
+            | (Event::Suspend { holder, .. }, EventReply::Suspended { .. }) => self.holds(*holder),
+            (Event::Discard { holder, why }, EventReply::Done) => {
                 self.holds(*holder);
                 let last = self.starts.pop().expect("only what was started is discarded");
-                assert!(last || *why == Harmless::NothingHappened, "discarded though not harmless");
+                assert!(
+                    last || *why == RetryReason::NothingHappened,
+                    "discarded though not harmless"
+                );
                 if last {
                     self.starts.push(last);
                 }
                 self.closed = Some(now);
             }
-            (Event::Complete { holder, outcome }, Answer::Done) => {
+            (Event::Complete { holder, outcome }, EventReply::Done) => {
                 self.holds(*holder);
                 assert!(self.witnesses.contains(holder), "5: completed without a start");
                 self.completes(outcome, now, rules);
             }
-            (Event::Resolve { resolution, .. }, Answer::Done) => match resolution {
+            (Event::Resolve { resolution, .. }, EventReply::Done) => match resolution {
                 Resolution::Done(outcome) => {
                     assert!(self.outcome.is_none(), "2: resolved though known");
                     self.completes(outcome, now, rules);
@@ -728,10 +740,10 @@ impl Truth {
                 }
                 Resolution::Abandon => self.closed = Some(now),
             },
-            (Event::Sweep, Answer::Done)
-            | (Event::Resolve { .. } | Event::Discard { .. }, Answer::Refused(_)) => {}
+            (Event::Sweep, EventReply::Done)
+            | (Event::Resolve { .. } | Event::Discard { .. }, EventReply::Refused(_)) => {}
             (event, answer) => {
-                assert_eq!(*answer, Answer::Lost, "to {event:?}");
+                assert_eq!(*answer, EventReply::Lost, "to {event:?}");
             }
         }
     }
@@ -771,10 +783,16 @@ impl Truth {
     }
 
     /// An answer that lets nothing start.
-    fn refused(&mut self, asked: Fingerprint, answer: &Answer, now: Moment, rules: &Rules) {
+    fn refused(
+        &mut self,
+        asked: Fingerprint,
+        answer: &EventReply,
+        now: Moment,
+        rules: &LedgerLimits,
+    ) {
         match answer {
-            Answer::KeyReused => assert_ne!(self.arguments, Some(asked)),
-            Answer::Replay { outcome, .. } => {
+            EventReply::KeyReused => assert_ne!(self.arguments, Some(asked)),
+            EventReply::Replay { outcome, .. } => {
                 assert_eq!(self.arguments, Some(asked), "3: another call's outcome");
                 assert_eq!(
                     self.outcome.as_ref(),
@@ -783,28 +801,30 @@ impl Truth {
                 );
             }
             // 7: nobody is told to wait for longer than a lease.
-            Answer::InFlight { retry_after, .. } => {
+            EventReply::InFlight { retry_after, .. } => {
                 assert!(*retry_after <= rules.lease);
                 assert!(self.outcome.is_none());
             }
-            Answer::Suspended { until, .. } => {
+            EventReply::Suspended { until, .. } => {
                 assert!(*until >= now && *until <= now.after(rules.suspended));
                 assert!(self.outcome.is_none());
             }
-            Answer::OutcomeUnknown { .. } => {
+            EventReply::OutcomeUnknown { .. } => {
                 assert!(self.outcome.is_none() && !self.starts.is_empty(), "unknown though known");
             }
-            Answer::Expired { .. } | Answer::Abandoned { .. } => assert!(self.closed.is_some()),
-            Answer::Lost => {}
-            Answer::Waiting { fence, asked: shown, .. } => {
+            EventReply::Expired { .. } | EventReply::Abandoned { .. } => {
+                assert!(self.closed.is_some())
+            }
+            EventReply::Lost => {}
+            EventReply::Waiting { fence, asked: shown, .. } => {
                 let gate = self.gate_in_force(now).expect("waits though nobody is asked");
                 assert!(gate.said.is_none() && gate.question.fingerprint == asked);
                 assert_eq!((gate.question.fence, &gate.asked), (*fence, shown));
             }
-            Answer::Denied { by, via, until, reason } => {
+            EventReply::Denied { by, via, until, reason } => {
                 let gate = self.gate_in_force(now).expect("denied by nobody");
                 assert!(gate.is_denied() && gate.until == *until);
-                let decision = Decision::Deny { reason: reason.clone() };
+                let decision = Review::Deny { reason: reason.clone() };
                 assert_eq!(
                     gate.said.as_ref().map(|(by, via, said)| (*by, *via, said)),
                     Some((&**by, *via, &decision))
@@ -819,7 +839,7 @@ impl Truth {
             && (self.starts.is_empty() || (by_nature && self.starts.iter().all(|nature| *nature)))
     }
 
-    fn completes(&mut self, outcome: &Outcome, now: Moment, rules: &Rules) {
+    fn completes(&mut self, outcome: &StoredResult, now: Moment, rules: &LedgerLimits) {
         let outcome = outcome.clone().within(rules.max_outcome);
         if let Some(first) = &self.outcome {
             assert_eq!(*first, outcome, "2: completed twice");

@@ -17,7 +17,7 @@ use candor_ledger::*;
 use common::database::Schema;
 use common::{SAME, call, claim, id, outcome, say, wait};
 
-fn postgres(schema: &Schema, rules: Rules) -> PostgresStore {
+fn postgres(schema: &Schema, rules: LedgerLimits) -> PostgresStore {
     PostgresStore::open(&schema.url(), Options { rules, ..Options::default() }).unwrap()
 }
 
@@ -34,7 +34,7 @@ macro_rules! schema {
 #[test]
 fn a_newer_ledger_is_refused_by_name_and_left_alone() {
     let schema = schema!("a_newer_ledger_is_refused_by_name_and_left_alone");
-    drop(postgres(&schema, Rules::default()));
+    drop(postgres(&schema, LedgerLimits::default()));
     schema.sql("UPDATE candor_ledger SET major = 2; DROP TABLE usage");
     let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
     assert_eq!(refused, StoreError::NewerSchema { found: 2, known: 1 });
@@ -46,21 +46,21 @@ fn a_newer_ledger_is_refused_by_name_and_left_alone() {
 #[test]
 fn who_runs_when_the_ledger_becomes_newer_is_refused_at_its_next_connection() {
     let schema = schema!("who_runs_when_the_ledger_becomes_newer");
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     wait(call(&store, &id("a"), "x"));
     schema.sql("UPDATE candor_ledger SET major = 2");
     lose_connections(&schema);
     let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-    let refused = wait(store.apply(&id("b"), event, Circumstances::default()));
+    let refused = wait(store.apply(&id("b"), event, AuditContext::default()));
     assert_eq!(refused, Err(StoreError::NewerSchema { found: 2, known: 1 }));
 }
 
 #[test]
 fn a_newer_minor_version_goes_on_working() {
     let schema = schema!("a_newer_minor_version_goes_on_working");
-    drop(postgres(&schema, Rules::default()));
+    drop(postgres(&schema, LedgerLimits::default()));
     schema.sql("UPDATE candor_ledger SET minor = 9; ALTER TABLE records ADD COLUMN later text");
-    wait(call(&postgres(&schema, Rules::default()), &id("a"), "x"));
+    wait(call(&postgres(&schema, LedgerLimits::default()), &id("a"), "x"));
     assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 9);
 }
 
@@ -100,7 +100,7 @@ fn a_ledger_of_the_version_before_goes_on() {
                 .unwrap();
         }
     });
-    common::older_ledger_goes_on(&postgres(&schema, Rules::default()));
+    common::older_ledger_goes_on(&postgres(&schema, LedgerLimits::default()));
     assert_eq!(schema.number("SELECT minor FROM candor_ledger"), 4);
 }
 
@@ -110,7 +110,7 @@ fn a_grant_of_the_version_before_is_there_and_void() {
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     schema.sql(include_str!("../schema-1.1/postgres.sql"));
     schema.sql(include_str!("../schema-1.2/postgres.sql"));
-    common::older_grant_is_void(&postgres(&schema, Rules::default()));
+    common::older_grant_is_void(&postgres(&schema, LedgerLimits::default()));
     // A program that knows only that version gives another, as it does.
     schema.sql(
         "INSERT INTO grants (number, id, principal, server, instance, tool, pattern, by_whom, since, until) \
@@ -154,7 +154,7 @@ fn a_schema_of_another_program_is_refused() {
 #[test]
 fn who_only_looks_makes_nothing() {
     let schema = schema!("who_only_looks_makes_nothing");
-    let place = Place::Server(schema.url());
+    let place = LedgerAddress::Server(schema.url());
     let absent = Some(StoreError::Absent);
     let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
     assert_eq!(place.open_existing(Options::default()).err(), absent);
@@ -175,7 +175,7 @@ fn instances_that_start_at_once_make_one_ledger() {
         for at in 0..8 {
             let schema = &schema;
             scope.spawn(move || {
-                let store = postgres(schema, Rules::default());
+                let store = postgres(schema, LedgerLimits::default());
                 wait(call(&store, &id(&format!("key-{at}")), "x"));
             });
         }
@@ -197,7 +197,7 @@ fn lose_connections(schema: &Schema) {
 #[test]
 fn connections_that_are_lost_while_nobody_calls_are_not_missed() {
     let schema = schema!("connections_that_are_lost_while_nobody_calls_are_not_missed");
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     wait(call(&store, &id("a"), "x"));
     let _ = wait(store.recall(&id("a"), SAME, false)).unwrap();
     store_reads_everything(&store);
@@ -243,17 +243,17 @@ fn what_describes_it_names_the_place_and_no_secret() {
 #[test]
 fn who_waits_is_woken_by_another_instance_and_by_time() {
     let schema = schema!("who_waits_is_woken_by_another_instance_and_by_time");
-    let rules = Rules { lease: Duration::from_millis(400), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(400), ..LedgerLimits::default() };
     let (one, other) = (postgres(&schema, rules.clone()), Arc::new(postgres(&schema, rules)));
     wait(async {
         let holder = claim(&one, &id("a")).await.unwrap();
         say(&one, &id("a"), Event::Dispatch(holder)).await;
-        let Err(Answer::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
+        let Err(EventReply::InFlight { fence, state, .. }) = claim(&*other, &id("a")).await else {
             panic!()
         };
         let joined = Arc::clone(&other);
         let waiting = thread::spawn(move || {
-            wait(joined.watch(&id("a"), Seen { fence, state })).unwrap();
+            wait(joined.watch(&id("a"), RecordVersion { fence, state })).unwrap();
             Instant::now()
         });
         tokio::time::sleep(Duration::from_millis(60)).await;
@@ -265,12 +265,12 @@ fn who_waits_is_woken_by_another_instance_and_by_time() {
         let holder = claim(&one, &id("b")).await.unwrap();
         say(&one, &id("b"), Event::Dispatch(holder)).await;
         let begun = Instant::now();
-        let seen = Seen { fence: holder.fence, state: StateKind::Dispatched };
+        let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
         other.watch(&id("b"), seen).await.unwrap();
         assert!(begun.elapsed() > Duration::from_millis(300), "{:?}", begun.elapsed());
         assert!(matches!(
             claim(&*other, &id("b")).await,
-            Err(Answer::OutcomeUnknown { reason: Reason::LeaseEnded, .. })
+            Err(EventReply::OutcomeUnknown { reason: UnknownReason::LeaseEnded, .. })
         ));
     });
 }
@@ -278,7 +278,7 @@ fn who_waits_is_woken_by_another_instance_and_by_time() {
 #[test]
 fn instances_that_sweep_at_once_sweep_each_record_once() {
     let schema = schema!("instances_that_sweep_at_once_sweep_each_record_once");
-    let rules = Rules { lease: Duration::from_millis(1), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(1), ..LedgerLimits::default() };
     let stores: Vec<PostgresStore> = (0..3).map(|_| postgres(&schema, rules.clone())).collect();
     const KEYS: usize = 300;
     wait(async {
@@ -311,7 +311,7 @@ fn instances_that_sweep_at_once_sweep_each_record_once() {
 fn what_a_principal_has_is_counted_across_instances() {
     let schema = schema!("what_a_principal_has_is_counted_across_instances");
     let quotas = Quotas { records: 6, keys_per_hour: 7, ..Quotas::default() };
-    let rules = Rules { retention: Duration::ZERO, quotas, ..Rules::default() };
+    let rules = LedgerLimits { retention: Duration::ZERO, quotas, ..LedgerLimits::default() };
     // All within one hour, and a little later.
     let time = Arc::new(AtomicI64::new(1_700_000_000_000));
     let told = Arc::clone(&time);
@@ -322,7 +322,7 @@ fn what_a_principal_has_is_counted_across_instances() {
         (0..4).map(|_| PostgresStore::open(&schema.url(), options.clone()).unwrap()).collect();
     let try_with = |store: &PostgresStore, key: &str| {
         let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-        wait(store.apply(&id(key), event, Circumstances::default()))
+        wait(store.apply(&id(key), event, AuditContext::default()))
     };
     for at in 0..6 {
         wait(call(&stores[at % 4], &id(&format!("key-{at}")), "x"));
@@ -343,8 +343,8 @@ fn what_a_principal_has_is_counted_across_instances() {
 #[test]
 fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
     let schema = schema!("a_list_from_the_oldest_on_misses_no_row_that_is_committed_late");
-    let store = Arc::new(postgres(&schema, Rules::default()));
-    let other = postgres(&schema, Rules::default());
+    let store = Arc::new(postgres(&schema, LedgerLimits::default()));
+    let other = postgres(&schema, LedgerLimits::default());
     wait(call(&other, &id("before"), "x"));
     let oldest = |from| Page { from, most: 100, order: Order::Oldest };
     let first = wait(store.rows(Filter::default(), oldest(None))).unwrap().items;
@@ -355,18 +355,18 @@ fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
         // Another instance has numbered its rows, and cannot commit yet.
         stuck.batch_execute("BEGIN; LOCK TABLE usage IN SHARE MODE").await.unwrap();
         let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-        let late = other.apply(&id("late"), event, Circumstances::default());
+        let late = other.apply(&id("late"), event, AuditContext::default());
         let stands =
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage'::regclass";
         while stuck.query_one(stands, &[]).await.unwrap().get::<_, i64>(0) == 0 {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        let note = Note {
+        let note = CallNote {
             scope: id("x").scope,
             key: None,
             event: "after".into(),
             outcome: None,
-            circumstances: Circumstances::default(),
+            circumstances: AuditContext::default(),
         };
         store.note(note).await.unwrap();
         // Who looks from the newest on sees what is there; who reads on does not read past what is still to come.
@@ -391,9 +391,10 @@ fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
 #[test]
 fn an_export_under_load_has_every_row_once() {
     let schema = schema!("an_export_under_load_has_every_row_once");
-    let stores: Vec<PostgresStore> = (0..2).map(|_| postgres(&schema, Rules::default())).collect();
+    let stores: Vec<PostgresStore> =
+        (0..2).map(|_| postgres(&schema, LedgerLimits::default())).collect();
     const CALLS: usize = 150;
-    let reader = postgres(&schema, Rules::default());
+    let reader = postgres(&schema, LedgerLimits::default());
     let (mut read, mut from) = (Vec::new(), None);
     thread::scope(|scope| {
         let callers: Vec<_> = stores
@@ -427,44 +428,44 @@ fn an_export_under_load_has_every_row_once() {
 #[test]
 fn a_ledger_that_is_restored_elsewhere_goes_on_counting() {
     let schema = schema!("a_ledger_that_is_restored_elsewhere_goes_on_counting");
-    wait(call(&postgres(&schema, Rules::default()), &id("a"), "x"));
+    wait(call(&postgres(&schema, LedgerLimits::default()), &id("a"), "x"));
     // As if it came from a cluster that has had many more transactions than this one.
     schema.sql(
         "UPDATE audit SET seq = seq + (1::bigint << 40), previous = previous + (1::bigint << 40);
          UPDATE records SET row = row + (1::bigint << 40), last_row = last_row + (1::bigint << 40)",
     );
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     wait(async {
         call(&store, &id("b"), "x").await;
         let page = Page { order: Order::Oldest, ..Page::default() };
         let rows = store.rows(Filter::default(), page).await.unwrap().items;
         let keys: Vec<&str> = rows.iter().map(|row| row.key.as_ref().unwrap().as_str()).collect();
         assert_eq!(keys, ["a", "a", "a", "b", "b", "b"]);
-        assert_eq!(store.story(&id("a")).await.unwrap().len(), 3);
+        assert_eq!(store.transitions(&id("a")).await.unwrap().len(), 3);
     });
 }
 
 #[test]
 fn who_gives_up_the_answer_does_not_give_up_the_event() {
     let schema = schema!("who_gives_up_the_answer_does_not_give_up_the_event");
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     let holder = wait(claim(&store, &id("a"))).unwrap();
-    drop(store.apply(&id("a"), Event::Dispatch(holder), Circumstances::default()));
+    drop(store.apply(&id("a"), Event::Dispatch(holder), AuditContext::default()));
     // Not even if the store goes: it finishes what it has.
     drop(store);
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     let found = wait(store.find(&id("a"))).unwrap().unwrap();
     assert_eq!(found.stored.state.kind(), StateKind::Dispatched);
 }
 
-fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<Answer, StoreError>> {
+fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<EventReply, StoreError>> {
     // Sent when they are made: all wait for the writer together.
     let many: Vec<_> = keys
         .iter()
         .map(|key| {
             let owner = Owner::random().unwrap();
             let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
-            store.apply(&id(key), event, Circumstances::default())
+            store.apply(&id(key), event, AuditContext::default())
         })
         .collect();
     wait(async {
@@ -480,7 +481,7 @@ fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<Answer, StoreErr
 fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
     let schema = schema!("in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it");
     let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
-    let store = postgres(&schema, Rules { quotas, ..Rules::default() });
+    let store = postgres(&schema, LedgerLimits { quotas, ..LedgerLimits::default() });
     // A value that the server does not take.
     schema.sql("ALTER TABLE records ADD CHECK (key <> 'key-7')");
     let keys: Vec<String> = (0..60).map(|at| format!("key-{at}")).collect();
@@ -489,7 +490,7 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
     for (key, answer) in keys.iter().zip(&answers) {
         let found = wait(store.find(&id(key))).unwrap();
         match answer {
-            Ok(Answer::Claimed { .. }) => {
+            Ok(EventReply::Claimed { .. }) => {
                 granted += 1;
                 assert!(found.is_some());
             }
@@ -505,32 +506,32 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
 #[test]
 fn a_lock_that_is_never_let_go_of_is_not_waited_for_without_end() {
     let schema = schema!("a_lock_that_is_never_let_go_of_is_not_waited_for_without_end");
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     let holder = wait(claim(&store, &id("a"))).unwrap();
     schema.with(async |stuck| {
         stuck.batch_execute("BEGIN; LOCK TABLE records").await.unwrap();
         let begun = Instant::now();
-        let dispatch = store.apply(&id("a"), Event::Dispatch(holder), Circumstances::default());
+        let dispatch = store.apply(&id("a"), Event::Dispatch(holder), AuditContext::default());
         let refused = dispatch.await;
         assert!(matches!(refused, Err(StoreError::Unavailable(_))), "{refused:?}");
         assert!(begun.elapsed() < Duration::from_secs(6), "{:?}", begun.elapsed());
         stuck.batch_execute("ROLLBACK").await.unwrap();
     });
-    assert_eq!(wait(say(&store, &id("a"), Event::Dispatch(holder))), Answer::Done);
+    assert_eq!(wait(say(&store, &id("a"), Event::Dispatch(holder))), EventReply::Done);
 }
 
 #[test]
 fn a_nul_is_refused_in_a_name_and_shown_elsewhere() {
     let schema = schema!("a_nul_is_refused_in_a_name_and_shown_elsewhere");
-    let store = postgres(&schema, Rules::default());
+    let store = postgres(&schema, LedgerLimits::default());
     let mut odd = id("a");
     odd.scope.tool = "create\0invoice".into();
     let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
-    let refused = wait(store.apply(&odd, event.clone(), Circumstances::default())).unwrap_err();
+    let refused = wait(store.apply(&odd, event.clone(), AuditContext::default())).unwrap_err();
     assert!(refused.to_string().contains("NUL"), "{refused}");
-    let circumstances = Circumstances { note: Some("a\0b".into()), ..Circumstances::default() };
+    let circumstances = AuditContext { note: Some("a\0b".into()), ..AuditContext::default() };
     wait(store.apply(&id("a"), event, circumstances)).unwrap();
-    let story = wait(store.story(&id("a"))).unwrap();
+    let story = wait(store.transitions(&id("a"))).unwrap();
     assert_eq!(story[0].circumstances.note.as_deref(), Some("a␀b"));
     let vain = Filter { tool: Some(odd.scope.tool), ..Filter::default() };
     assert!(wait(store.rows(vain, Page::default())).unwrap().items.is_empty());

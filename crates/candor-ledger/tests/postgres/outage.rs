@@ -29,9 +29,9 @@ struct Truth {
 }
 
 impl Truth {
-    async fn say(&self, store: &dyn Store, id: &RecordId, event: Event) -> Option<Answer> {
+    async fn say(&self, store: &dyn Store, id: &RecordId, event: Event) -> Option<EventReply> {
         let begun = Instant::now();
-        let answer = store.apply(id, event, Circumstances::default()).await;
+        let answer = store.apply(id, event, AuditContext::default()).await;
         let mut longest = self.longest.lock().unwrap();
         *longest = (*longest).max(begun.elapsed());
         match answer {
@@ -49,16 +49,18 @@ impl Truth {
         let id = id(&format!("key-{key}"));
         let owner = Owner::random().unwrap();
         let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
-        let Some(Answer::Claimed { fence, .. }) = self.say(store, &id, claim).await else { return };
+        let Some(EventReply::Claimed { fence, .. }) = self.say(store, &id, claim).await else {
+            return;
+        };
         let holder = Holder { owner, fence };
-        if self.say(store, &id, Event::Dispatch(holder)).await != Some(Answer::Done) {
+        if self.say(store, &id, Event::Dispatch(holder)).await != Some(EventReply::Done) {
             return;
         }
         self.effects.lock().unwrap().entry(key).or_default().push(fence);
         // After the start the ledger is told for as long as it takes to try.
         for _ in 0..3 {
             let complete = Event::Complete { holder, outcome: outcome(&format!("{key}")) };
-            if self.say(store, &id, complete).await == Some(Answer::Done) {
+            if self.say(store, &id, complete).await == Some(EventReply::Done) {
                 self.acknowledged.lock().unwrap().insert(key);
                 return;
             }
@@ -75,7 +77,8 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     cluster.up();
     let schema = Schema::at(cluster.url());
     let quotas = Quotas { keys_per_hour: u64::MAX, ..Quotas::default() };
-    let rules = Rules { lease: Duration::from_millis(300), quotas, ..Rules::default() };
+    let rules =
+        LedgerLimits { lease: Duration::from_millis(300), quotas, ..LedgerLimits::default() };
     let options = Options { rules, ..Options::default() };
     let truth = Arc::new(Truth::default());
     let load: Vec<_> = (0..2)
@@ -138,11 +141,11 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
         for (key, effects) in &*effects {
             let id = id(&format!("key-{key}"));
             assert_eq!(effects.len(), 1, "key {key} happened twice");
-            let story = store.story(&id).await.unwrap();
+            let story = store.transitions(&id).await.unwrap();
             assert_eq!(story.iter().filter(|row| row.event == "dispatch").count(), 1, "key {key}");
             match store.recall(&id, SAME, false).await.unwrap() {
-                Some(Answer::Replay { .. }) => {}
-                Some(Answer::OutcomeUnknown { .. }) if !acknowledged.contains(key) => {}
+                Some(EventReply::Replay { .. }) => {}
+                Some(EventReply::OutcomeUnknown { .. }) if !acknowledged.contains(key) => {}
                 told => panic!("key {key} happened, and a caller is told {told:?}"),
             }
         }
@@ -211,7 +214,7 @@ fn a_commit_whose_answer_is_lost_is_told_as_unknown_and_starts_nothing_again() {
         schema.url().replacen(&format!("{server}:{port}"), &format!("127.0.0.1:{carried}"), 1);
     let store = open(&format!("{url}&sslmode=disable"), Options::default()).unwrap();
     let (id, owner) = (id("a"), Owner([1; 16]));
-    let say = |event| store.apply(&id, event, Circumstances::default());
+    let say = |event| store.apply(&id, event, AuditContext::default());
     wait(async {
         // The claim is made, and who made it does not know.
         cut.store(true, Ordering::SeqCst);
@@ -221,15 +224,15 @@ fn a_commit_whose_answer_is_lost_is_told_as_unknown_and_starts_nothing_again() {
         let found = store.find(&id).await.unwrap().unwrap();
         assert_eq!(found.stored.state.kind(), StateKind::Claimed);
         // Said again, it finds its own traces.
-        assert!(matches!(say(claim).await, Ok(Answer::InFlight { .. })));
+        assert!(matches!(say(claim).await, Ok(EventReply::InFlight { .. })));
 
         // So with the dispatch: it stands, nobody knows, and it is not granted twice.
         let holder = Holder { owner, fence: found.stored.fence };
         cut.store(true, Ordering::SeqCst);
         let told = say(Event::Dispatch(holder)).await;
         assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
-        assert_eq!(say(Event::Dispatch(holder)).await, Ok(Answer::Lost));
-        let story = store.story(&id).await.unwrap();
+        assert_eq!(say(Event::Dispatch(holder)).await, Ok(EventReply::Lost));
+        let story = store.transitions(&id).await.unwrap();
         let events: Vec<&str> = story.iter().map(|row| row.event.as_str()).collect();
         assert_eq!(events, ["claim", "dispatch"]);
     });

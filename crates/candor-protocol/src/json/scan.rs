@@ -89,7 +89,7 @@ pub(crate) fn scan_members<'a>(
 }
 
 /// An array or object that has been entered and not yet left.
-struct Open<'a> {
+struct OpenContainer<'a> {
     is_object: bool,
     /// Where this object's keys begin in `Scanner::keys`.
     keys_from: usize,
@@ -102,7 +102,7 @@ struct Scanner<'a, T> {
     bytes: &'a [u8],
     at: usize,
     max_depth: usize,
-    open: Vec<Open<'a>>,
+    open: Vec<OpenContainer<'a>>,
     keys: Vec<Cow<'a, str>>,
     /// The member of the outermost object whose value is due or has begun: its key, and from where on to look for the value.
     member: Option<(Cow<'a, str>, usize)>,
@@ -187,7 +187,7 @@ impl<'a, T: FnMut(&str, Json<'a>)> Scanner<'a, T> {
             return Err(ScanError { offset: self.at, problem: Problem::TooDeep(self.max_depth) });
         }
         self.at += 1;
-        self.open.push(Open { is_object, keys_from: self.keys.len(), many: None });
+        self.open.push(OpenContainer { is_object, keys_from: self.keys.len(), many: None });
         Ok(())
     }
 

@@ -85,7 +85,7 @@ impl From<ScanError> for Rejected {
 /// assert_eq!(rejected.id.unwrap().as_json(), "7");
 /// ```
 pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Rejected> {
-    let mut members = Members::default();
+    let mut members = EnvelopeMembers::default();
     let message = scan_members(bytes, max_depth, |key, value| members.take(key, value))?;
     match message.text().as_bytes().first() {
         Some(b'{') => from_members(members),
@@ -96,7 +96,7 @@ pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Reject
 
 /// The members of an envelope, borrowed from the message: most of it is parameters, which are read again.
 #[derive(Default, Clone, Copy)]
-struct Members<'a> {
+struct EnvelopeMembers<'a> {
     version: Option<Json<'a>>,
     id: Option<Json<'a>>,
     method: Option<Json<'a>>,
@@ -105,7 +105,7 @@ struct Members<'a> {
     error: Option<Json<'a>>,
 }
 
-impl<'a> Members<'a> {
+impl<'a> EnvelopeMembers<'a> {
     fn take(&mut self, key: &str, value: Json<'a>) {
         let value = Some(value);
         match key {
@@ -133,8 +133,8 @@ pub fn split_batch(bytes: &[u8], max_depth: usize) -> Result<Option<Vec<&str>>, 
     Ok(Some(items.into_iter().map(Json::text).collect()))
 }
 
-fn from_members(members: Members<'_>) -> Result<Incoming, Rejected> {
-    let Members { version, id, method, params, result, error } = members;
+fn from_members(members: EnvelopeMembers<'_>) -> Result<Incoming, Rejected> {
+    let EnvelopeMembers { version, id, method, params, result, error } = members;
     let id = match id.map(RequestId::decode).transpose() {
         Ok(id) => id,
         Err(e) => return Err(Rejected::new(None, e.within("id"))),

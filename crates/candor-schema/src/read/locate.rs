@@ -78,8 +78,8 @@ impl Search<'_> {
         if !is_small(self.value, &mut VALUES.clone()) {
             return None;
         }
-        let forward = Marked::new(part, self.part, false);
-        let backward = Marked::new(part, self.part, true);
+        let forward = MarkedValue::new(part, self.part, false);
+        let backward = MarkedValue::new(part, self.part, true);
         if forward.scalars.len() > SCALARS {
             return None;
         }
@@ -100,13 +100,13 @@ impl Search<'_> {
     }
 
     /// Restores scalars in the order in which they are read, until the refusal comes back.
-    fn pass(&self, marked: &Marked) -> Option<Found> {
+    fn pass(&self, marked: &MarkedValue) -> Option<LocatedRefusal> {
         // What is read before the refused part may need the other kind of keys.
         let modes = [self.integer_keys, !self.integer_keys];
         modes.into_iter().find_map(|integer_keys| self.pass_with(marked, integer_keys))
     }
 
-    fn pass_with(&self, marked: &Marked, integer_keys: bool) -> Option<Found> {
+    fn pass_with(&self, marked: &MarkedValue, integer_keys: bool) -> Option<LocatedRefusal> {
         let mut value = self.value.clone();
         *value.pointer_mut(self.part)? = marked.part.clone();
         let mut restored = BTreeSet::new();
@@ -114,7 +114,7 @@ impl Search<'_> {
         loop {
             let (refused, reasons) = self.read(&value, integer_keys);
             if reasons.contains(self.reason) {
-                return Some(Found { scalar: last?, restored });
+                return Some(LocatedRefusal { scalar: last?, restored });
             }
             if !refused {
                 return None;
@@ -130,7 +130,7 @@ impl Search<'_> {
     }
 
     /// Finds the scalar without which the refusal is gone, where another alternative takes the marks.
-    fn replaced(&self, marked: &Marked) -> Option<String> {
+    fn replaced(&self, marked: &MarkedValue) -> Option<String> {
         let mut places = Vec::new();
         for scalar in &marked.scalars {
             let mut value = self.value.clone();
@@ -146,13 +146,13 @@ impl Search<'_> {
     }
 }
 
-struct Found {
+struct LocatedRefusal {
     scalar: String,
     restored: BTreeSet<String>,
 }
 
 /// A value whose scalars are replaced by marks.
-struct Marked {
+struct MarkedValue {
     part: Value,
     scalars: Vec<Scalar>,
     reversed: bool,
@@ -174,7 +174,7 @@ impl Scalar {
     }
 }
 
-impl Marked {
+impl MarkedValue {
     fn new(part: &Value, at: &str, reversed: bool) -> Self {
         let mut marked = Self { part: Value::Null, scalars: Vec::new(), reversed };
         marked.part = marked.mark(part, at, at);

@@ -7,7 +7,7 @@ use std::collections::HashMap;
 
 use serde_json::Value;
 
-use super::draft::{Draft, Holds, holds};
+use super::draft::{Draft, SubschemaForm, holds};
 use super::node::NodeId;
 use super::places::Places;
 use super::uri;
@@ -96,20 +96,20 @@ impl<'d> Document<'d> {
         for (keyword, value) in keywords {
             let Some(holds) = holds(draft, keyword) else { continue };
             match (value, holds) {
-                (Value::Array(items), Holds::Many | Holds::OneOrMany) => {
+                (Value::Array(items), SubschemaForm::Many | SubschemaForm::OneOrMany) => {
                     for (i, item) in items.iter().enumerate() {
                         self.enter(item, node, &format!("/{keyword}/{i}"), resource)?;
                     }
                 }
-                (Value::Object(members), Holds::Named | Holds::NamedOrNames) => {
+                (Value::Object(members), SubschemaForm::Named | SubschemaForm::NamedOrNames) => {
                     for (name, member) in members {
-                        if holds == Holds::Named || !member.is_array() {
+                        if holds == SubschemaForm::Named || !member.is_array() {
                             let step = crate::violation::below(&format!("/{keyword}"), name);
                             self.enter(member, node, &step, resource)?;
                         }
                     }
                 }
-                (_, Holds::One | Holds::OneOrMany) => {
+                (_, SubschemaForm::One | SubschemaForm::OneOrMany) => {
                     self.enter(value, node, &format!("/{keyword}"), resource)?;
                 }
                 // Whatever else stands there is refused when the keyword is compiled.

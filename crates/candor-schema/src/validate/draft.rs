@@ -52,7 +52,7 @@ impl Draft {
 
 /// How a keyword holds schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Holds {
+pub(super) enum SubschemaForm {
     /// It is one.
     One,
     /// It is a list of them.
@@ -66,26 +66,26 @@ pub(super) enum Holds {
 }
 
 /// How a keyword holds schemas in a draft, if it does.
-pub(super) fn holds(draft: Draft, keyword: &str) -> Option<Holds> {
+pub(super) fn holds(draft: Draft, keyword: &str) -> Option<SubschemaForm> {
     use Draft::{Nineteen, Seven, Six, Twenty};
     let (since, until, holds) = match keyword {
-        "not" | "additionalProperties" => (Draft::Four, Twenty, Holds::One),
-        "contains" | "propertyNames" => (Six, Twenty, Holds::One),
-        "if" | "then" | "else" => (Seven, Twenty, Holds::One),
+        "not" | "additionalProperties" => (Draft::Four, Twenty, SubschemaForm::One),
+        "contains" | "propertyNames" => (Six, Twenty, SubschemaForm::One),
+        "if" | "then" | "else" => (Seven, Twenty, SubschemaForm::One),
         "unevaluatedItems" | "unevaluatedProperties" | "contentSchema" => {
-            (Nineteen, Twenty, Holds::One)
+            (Nineteen, Twenty, SubschemaForm::One)
         }
-        "additionalItems" => (Draft::Four, Nineteen, Holds::One),
-        "items" if draft == Twenty => (Twenty, Twenty, Holds::One),
-        "items" => (Draft::Four, Nineteen, Holds::OneOrMany),
-        "allOf" | "anyOf" | "oneOf" => (Draft::Four, Twenty, Holds::Many),
-        "prefixItems" => (Twenty, Twenty, Holds::Many),
+        "additionalItems" => (Draft::Four, Nineteen, SubschemaForm::One),
+        "items" if draft == Twenty => (Twenty, Twenty, SubschemaForm::One),
+        "items" => (Draft::Four, Nineteen, SubschemaForm::OneOrMany),
+        "allOf" | "anyOf" | "oneOf" => (Draft::Four, Twenty, SubschemaForm::Many),
+        "prefixItems" => (Twenty, Twenty, SubschemaForm::Many),
         // Both names of the definitions are met in all drafts.
         "properties" | "patternProperties" | "definitions" | "$defs" => {
-            (Draft::Four, Twenty, Holds::Named)
+            (Draft::Four, Twenty, SubschemaForm::Named)
         }
-        "dependentSchemas" => (Nineteen, Twenty, Holds::Named),
-        "dependencies" => (Draft::Four, Twenty, Holds::NamedOrNames),
+        "dependentSchemas" => (Nineteen, Twenty, SubschemaForm::Named),
+        "dependencies" => (Draft::Four, Twenty, SubschemaForm::NamedOrNames),
         _ => return None,
     };
     (since <= draft && draft <= until).then_some(holds)

@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use super::run::{Run, STEPS};
-use super::{Draft, Validator, Verdict};
+use super::{CheckResult, Draft, Validator};
 
 fn compiled(schema: &Value) -> Validator {
     Validator::compile(schema, Draft::Twenty).unwrap()
@@ -12,7 +12,7 @@ fn compiled(schema: &Value) -> Validator {
 /// A tenth of what a check may cost: tests are not optimised.
 const ENOUGH: usize = STEPS / 10;
 
-fn verdict(schema: &Value, value: &Value) -> Verdict {
+fn verdict(schema: &Value, value: &Value) -> CheckResult {
     compiled(schema).verdict(value, &mut Run::of(ENOUGH))
 }
 
@@ -21,8 +21,8 @@ fn verdict(schema: &Value, value: &Value) -> Verdict {
 fn checked(schema: &Value, value: &Value) -> (bool, usize) {
     let mut run = Run::of(ENOUGH);
     let verdict = compiled(schema).verdict(value, &mut run);
-    assert_ne!(verdict, Verdict::TooCostly);
-    (verdict == Verdict::Fits, ENOUGH - run.steps_left())
+    assert_ne!(verdict, CheckResult::TooCostly);
+    (verdict == CheckResult::Fits, ENOUGH - run.steps_left())
 }
 
 /// Each definition applies the next one in two ways.
@@ -59,7 +59,7 @@ fn work_that_doubles_is_given_up() {
     for keyword in ["allOf", "anyOf", "oneOf"] {
         let last = if keyword == "allOf" { json!({"minimum": 0}) } else { json!({"minimum": 2}) };
         let validator = compiled(&doubling(30, keyword, &last));
-        assert_eq!(validator.verdict(&json!(1), &mut Run::of(ENOUGH)), Verdict::TooCostly);
+        assert_eq!(validator.verdict(&json!(1), &mut Run::of(ENOUGH)), CheckResult::TooCostly);
     }
     let inside =
         json!({"properties": {"a": {"$ref": "#"}}, "patternProperties": {"^a": {"$ref": "#"}}});
@@ -67,10 +67,10 @@ fn work_that_doubles_is_given_up() {
     for _ in 0..40 {
         value = json!({"a": value});
     }
-    assert_eq!(verdict(&inside, &value), Verdict::TooCostly);
+    assert_eq!(verdict(&inside, &value), CheckResult::TooCostly);
     // Work that was given up is not turned into a yes.
     let negated = json!({"not": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]["0"], "$defs": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]});
-    assert_eq!(verdict(&negated, &json!(1)), Verdict::TooCostly);
+    assert_eq!(verdict(&negated, &json!(1)), CheckResult::TooCostly);
 }
 
 #[test]
@@ -86,7 +86,7 @@ fn a_chain_of_references_is_cut_short_and_a_deep_one_given_up() {
     let straight = json!({"$ref": "#/$defs/r19990", "$defs": definitions});
     assert_eq!(checked(&straight, &json!("x")), (true, 0));
     let deep = json!({"$ref": "#/$defs/a0", "$defs": definitions});
-    assert_eq!(verdict(&deep, &json!("x")), Verdict::TooCostly);
+    assert_eq!(verdict(&deep, &json!("x")), CheckResult::TooCostly);
     assert!(compiled(&deep).failures(&json!(1)).len() <= 100);
 }
 
@@ -148,7 +148,7 @@ fn large_lists_cost_a_search_each() {
 #[test]
 fn costly_patterns_are_given_up_before_they_run() {
     let schema = json!({"pattern": r"(\p{L}{1,20}\p{N}{1,20}){1,3}$"});
-    assert_eq!(verdict(&schema, &json!("a1".repeat(400_000))), Verdict::TooCostly);
+    assert_eq!(verdict(&schema, &json!("a1".repeat(400_000))), CheckResult::TooCostly);
     // The usual ones are not.
     let schema = json!({"pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"});
     let (fits, steps) = checked(&schema, &json!("QUJD".repeat(200_000)));
@@ -160,7 +160,7 @@ fn costly_patterns_are_given_up_before_they_run() {
 fn long_names_on_the_way_to_many_schemas_are_not_repeated() {
     let many: Value = (0..40_000).map(|i| (i.to_string(), json!({"type": "null"}))).collect();
     let schema = json!({"properties": {"x".repeat(300_000): {"properties": many}}});
-    assert_eq!(verdict(&schema, &json!({})), Verdict::Fits);
+    assert_eq!(verdict(&schema, &json!({})), CheckResult::Fits);
 }
 
 #[test]
@@ -170,5 +170,5 @@ fn what_is_evaluated_twice_is_counted_twice() {
         schema = json!({"anyOf": [schema.clone()], "unevaluatedProperties": false});
     }
     let verdict = verdict(&schema, &json!({"a": 1}));
-    assert!(matches!(verdict, Verdict::Fits | Verdict::TooCostly));
+    assert!(matches!(verdict, CheckResult::Fits | CheckResult::TooCostly));
 }

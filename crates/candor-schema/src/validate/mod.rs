@@ -68,7 +68,7 @@ pub(crate) struct Validator {
 
 /// What came out of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verdict {
+pub(crate) enum CheckResult {
     Fits,
     Fails,
     /// Nobody knows: the check was given up.
@@ -82,15 +82,15 @@ impl Validator {
     }
 
     /// Whether a value fits.
-    pub(crate) fn check(&self, value: &Value) -> Verdict {
+    pub(crate) fn check(&self, value: &Value) -> CheckResult {
         self.verdict(value, &mut Run::new())
     }
 
-    fn verdict(&self, value: &Value, run: &mut Run) -> Verdict {
+    fn verdict(&self, value: &Value, run: &mut Run) -> CheckResult {
         match self.fits(self.root, value, run) {
-            _ if run.is_spent() => Verdict::TooCostly,
-            true => Verdict::Fits,
-            false => Verdict::Fails,
+            _ if run.is_spent() => CheckResult::TooCostly,
+            true => CheckResult::Fits,
+            false => CheckResult::Fails,
         }
     }
 

@@ -33,7 +33,7 @@ struct Whereabouts {
 }
 
 /// What has to be undone on the way out.
-pub(super) struct Entered {
+pub(super) struct EntryGuard {
     scope: bool,
     open: bool,
 }
@@ -86,7 +86,7 @@ impl Run {
     }
 
     /// Notes where the check is; none if it is there already, and asking again would go on for ever.
-    pub(super) fn watch(&mut self, id: NodeId, node: &Node, value: &Value) -> Option<Entered> {
+    pub(super) fn watch(&mut self, id: NodeId, node: &Node, value: &Value) -> Option<EntryGuard> {
         let here = self.whereabouts.get_or_insert_default();
         if node.circular {
             let value = std::ptr::from_ref(value);
@@ -103,10 +103,10 @@ impl Run {
         if scope {
             here.scope.push(node.resource);
         }
-        Some(Entered { scope, open: node.circular })
+        Some(EntryGuard { scope, open: node.circular })
     }
 
-    pub(super) fn unwatch(&mut self, entered: &Entered) {
+    pub(super) fn unwatch(&mut self, entered: &EntryGuard) {
         let Some(here) = &mut self.whereabouts else { return };
         if entered.scope {
             here.scope.pop();

@@ -16,14 +16,14 @@ use serde_json::{Value, json};
 use sha2::{Digest as _, Sha256};
 
 use crate::arguments::Arguments;
-use crate::attempt::{Ran, Subject, attempt_in_time};
+use crate::attempt::{AttemptEnd, RunSubject, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::ledger::Call;
 use crate::round::Round;
 use crate::seal::Seal;
-use crate::tool::{Entry, Output, PLAN_ARGUMENT, ToolError, code};
+use crate::tool::{Output, PLAN_ARGUMENT, RegisteredTool, ToolError, code};
 
 /// More than any token of ours has.
 const LONGEST: usize = 512;
@@ -43,13 +43,13 @@ pub(crate) struct Plans {
 pub(crate) type Digest = [u8; 32];
 
 /// What a preview says about the world it looked at, under a secret: nobody can try values against it.
-pub(crate) type World = Option<Digest>;
+pub(crate) type StateDigest = Option<Digest>;
 
 /// Takes the token from among the arguments, where the framework has put it, or from beside them.
 pub(crate) fn take(
-    entry: &Entry,
+    entry: &RegisteredTool,
     arguments: &mut Arguments,
-    exchange: &Exchange,
+    exchange: &RequestContext,
 ) -> Result<Option<String>, ToolError> {
     let invalid = |pointer: &str, problem: &str| {
         let invalid = Invalid::from(
@@ -119,7 +119,7 @@ impl Plans {
     /// Signs answers of the preview of this tool for these arguments.
     pub(crate) fn signer(
         &self,
-        tool: &Entry,
+        tool: &RegisteredTool,
         principal: &Principal,
         arguments: &Arguments,
         time: Duration,
@@ -136,17 +136,17 @@ impl Plans {
     pub(crate) fn check<'a>(
         &self,
         call: &Call<'_>,
-        preview: Option<&'a Entry>,
+        preview: Option<&'a RegisteredTool>,
         token: Option<&str>,
-    ) -> Result<Planned<'a>, ToolError> {
+    ) -> Result<PlanStatus<'a>, ToolError> {
         let Some(preview) = preview.filter(|_| !call.hints.is_read_only()) else {
-            return Ok(Planned(None));
+            return Ok(PlanStatus(None));
         };
         let arguments = call.arguments.clone();
         let first = |error: ToolError| error.instead(preview.name(), arguments.as_value().clone());
         let Some(token) = token else {
             if !call.entry.safeguards.requires_preview {
-                return Ok(Planned(None));
+                return Ok(PlanStatus(None));
             }
             let what = format!(
                 "{} needs the {PLAN_ARGUMENT} of a new preview. Nothing was run.",
@@ -156,7 +156,7 @@ impl Plans {
         };
         let bound = self.bound(call.entry, &call.exchange.principal, call.arguments);
         match self.open(token, bound) {
-            Some(world) => Ok(Planned(world.map(|world| (preview, world)))),
+            Some(world) => Ok(PlanStatus(world.map(|world| (preview, world)))),
             None => {
                 let what = "The plan token is for another call, or it expired. Nothing was run.";
                 Err(first(ToolError::new(what).code(code::PLAN_INVALID)))
@@ -164,7 +164,7 @@ impl Plans {
         }
     }
 
-    fn open(&self, token: &str, bound: Digest) -> Option<World> {
+    fn open(&self, token: &str, bound: Digest) -> Option<StateDigest> {
         let payload = self.seal.open(Some(token).filter(|token| token.len() <= LONGEST)?)?;
         let (expires, rest) = payload.split_first_chunk()?;
         let (made_for, world) = rest.split_first_chunk::<32>()?;
@@ -179,7 +179,7 @@ impl Plans {
     }
 
     /// Everything that a plan is for. Each part has its length before it, so that no two run into each other.
-    fn bound(&self, tool: &Entry, principal: &Principal, arguments: &Arguments) -> Digest {
+    fn bound(&self, tool: &RegisteredTool, principal: &Principal, arguments: &Arguments) -> Digest {
         let arguments = candor_schema::canonical(tool.without_key(arguments).as_value());
         let mut hash = Sha256::new();
         for part in [
@@ -198,24 +198,28 @@ impl Plans {
 }
 
 /// What a preview shows of a call that has not started.
-pub(crate) struct Look<'a> {
-    preview: &'a Entry,
+pub(crate) struct PreviewRun<'a> {
+    preview: &'a RegisteredTool,
     /// For a person.
     pub(crate) text: String,
     /// What it said of the world, if it said anything.
-    pub(crate) world: World,
+    pub(crate) world: StateDigest,
 }
 
-impl<'a> Look<'a> {
+impl<'a> PreviewRun<'a> {
     /// Looks for a person who is to decide about a call. A preview that fails is shown as that: it may be the reason to say no.
-    pub(crate) async fn at(engine: &Engine, call: &Call<'_>, preview: &'a Entry) -> Look<'a> {
+    pub(crate) async fn at(
+        engine: &Engine,
+        call: &Call<'_>,
+        preview: &'a RegisteredTool,
+    ) -> PreviewRun<'a> {
         let (text, world) = match run(engine, call, preview).await {
-            Ok(Ran::Done(Ok(mut output))) => {
+            Ok(AttemptEnd::Done(Ok(mut output))) => {
                 let world = output.plan.take();
                 (in_words(&output.into_result()), world)
             }
-            Ok(Ran::Done(Err(error))) | Err(error) => (format!("No preview: {error}"), None),
-            Ok(Ran::Asks(_) | Ran::Panicked | Ran::TookTooLong) => {
+            Ok(AttemptEnd::Done(Err(error))) | Err(error) => (format!("No preview: {error}"), None),
+            Ok(AttemptEnd::Asks(_) | AttemptEnd::Panicked | AttemptEnd::TookTooLong) => {
                 ("No preview: it failed unexpectedly.".to_owned(), None)
             }
         };
@@ -244,15 +248,15 @@ fn cut(text: String) -> String {
 async fn run(
     engine: &Engine,
     call: &Call<'_>,
-    preview: &Entry,
-) -> Result<Ran<Result<Output, ToolError>>, ToolError> {
+    preview: &RegisteredTool,
+) -> Result<AttemptEnd<Result<Output, ToolError>>, ToolError> {
     let prepared = preview
         .input
         .check(call.arguments)
         .and_then(|()| preview.tool.prepare(call.arguments.clone()))
         .map_err(|invalid| ToolError::invalid(preview.name(), invalid))?;
     let ctx = Ctx::silent(engine, call.exchange, Round::default());
-    let subject = Subject { method: method::TOOLS_CALL, name: preview.name() };
+    let subject = RunSubject { method: method::TOOLS_CALL, name: preview.name() };
     let ran = attempt_in_time(&ctx, subject, |ctx| prepared.run(ctx)).await;
     ctx.end().await;
     Ok(ran)
@@ -260,11 +264,11 @@ async fn run(
 
 /// A plan that is for this call. What it said of the world, if anything, and who said it.
 #[derive(Clone, Copy)]
-pub(crate) struct Planned<'a>(Option<(&'a Entry, Digest)>);
+pub(crate) struct PlanStatus<'a>(Option<(&'a RegisteredTool, Digest)>);
 
-impl<'a> Planned<'a> {
+impl<'a> PlanStatus<'a> {
     /// The same plan for somebody who looks now, if they see what the caller has seen. It holds for both.
-    pub(crate) fn seen_in(self, look: &Look<'a>, call: &Call<'_>) -> Result<Self, ToolError> {
+    pub(crate) fn seen_in(self, look: &PreviewRun<'a>, call: &Call<'_>) -> Result<Self, ToolError> {
         match (self.0, look.world) {
             (Some((_, world)), now) if now != Some(world) => Err(stale(look.preview, call)),
             (_, now) => Ok(Self(now.map(|world| (look.preview, world)))),
@@ -280,10 +284,10 @@ impl<'a> Planned<'a> {
         let Some((preview, world)) = &self.0 else { return Ok(()) };
         // Boxed, so that calls without a plan, which are most, carry no room for it.
         let now = match Box::pin(run(engine, call, preview)).await? {
-            Ran::Done(Ok(output)) => output.plan,
+            AttemptEnd::Done(Ok(output)) => output.plan,
             // It says itself why there is no such plan any more.
-            Ran::Done(Err(error)) => return Err(error),
-            Ran::Asks(_) | Ran::Panicked | Ran::TookTooLong => None,
+            AttemptEnd::Done(Err(error)) => return Err(error),
+            AttemptEnd::Asks(_) | AttemptEnd::Panicked | AttemptEnd::TookTooLong => None,
         };
         if now.is_some_and(|now| engine.plans().seal.digest(now.as_bytes()) == *world) {
             return Ok(());
@@ -292,7 +296,7 @@ impl<'a> Planned<'a> {
     }
 }
 
-fn stale(preview: &Entry, call: &Call<'_>) -> ToolError {
+fn stale(preview: &RegisteredTool, call: &Call<'_>) -> ToolError {
     let what = "The state changed after the preview. Nothing was run. Preview it again.";
     ToolError::new(what)
         .code(code::PLAN_STALE)

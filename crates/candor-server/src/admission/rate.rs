@@ -13,17 +13,17 @@ use serde_json::json;
 use tokio::time::Instant;
 
 use crate::ledger::Call;
-use crate::tool::{Rate, ToolError, code};
+use crate::tool::{RateLimit, ToolError, code};
 
 /// Callers and tools that are remembered. Above it, those go first who have not called for the longest time.
 const ROOM: usize = 4096;
 
 /// The calls of late of tools that have a rate.
 #[derive(Clone, Default)]
-pub(crate) struct Rates(Arc<Mutex<HashMap<Whose, Calls>>>);
+pub(crate) struct RateLimiter(Arc<Mutex<HashMap<RateKey, Calls>>>);
 
 /// Caller and tool; without a tool, what the caller asks about calls.
-type Whose = (String, Option<String>);
+type RateKey = (String, Option<String>);
 
 #[derive(Default)]
 struct Calls {
@@ -59,21 +59,21 @@ impl Calls {
 
 /// How a call comes.
 #[derive(Clone, Copy)]
-pub(crate) struct Coming<'a> {
+pub(crate) struct RateInput<'a> {
     pub(crate) key: Option<&'a Key>,
     /// It brings the answer to a question of an earlier round.
     pub(crate) goes_on: bool,
 }
 
-/// A call that was let through. What it took of the rate it gives back when it is dropped before it [begins](Pass::begins).
-pub(crate) struct Pass {
-    rates: Rates,
-    whose: Whose,
-    took: Took,
+/// A call that was let through. What it took of the rate it gives back when it is dropped before it [begins](RatePermit::begins).
+pub(crate) struct RatePermit {
+    rates: RateLimiter,
+    whose: RateKey,
+    took: RateCharge,
 }
 
 /// What a call that does not begin gives back.
-enum Took {
+enum RateCharge {
     /// One of the calls that the rate allows, counted then.
     Call(Instant),
     /// The same for a key, together with all who have brought it.
@@ -83,13 +83,13 @@ enum Took {
     Nothing,
 }
 
-impl Rates {
+impl RateLimiter {
     /// Lets a call through and counts it, or says when the next one may come.
     pub(crate) fn admit(
         &self,
         call: &Call<'_>,
-        coming: Coming<'_>,
-    ) -> Result<Option<Pass>, ToolError> {
+        coming: RateInput<'_>,
+    ) -> Result<Option<RatePermit>, ToolError> {
         let Some(rate) = call.entry.safeguards.rate else { return Ok(None) };
         let name = call.entry.name();
         let whose = (call.exchange.principal.as_str().to_owned(), Some(name.to_owned()));
@@ -104,10 +104,10 @@ impl Rates {
     /// asked about it costs what its evaluator costs; so there is one rate for all of them.
     pub(crate) fn admit_question(
         &self,
-        rate: Option<Rate>,
+        rate: Option<RateLimit>,
         principal: &Principal,
     ) -> Result<(), ErrorObject> {
-        const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
+        const FRESH: RateInput<'_> = RateInput { key: None, goes_on: false };
         let Some(rate) = rate else { return Ok(()) };
         let passed = self.pass(rate, (principal.as_str().to_owned(), None), FRESH);
         passed.map(|mut pass| pass.begins()).map_err(|wait| {
@@ -118,7 +118,12 @@ impl Rates {
         })
     }
 
-    fn pass(&self, rate: Rate, whose: Whose, coming: Coming<'_>) -> Result<Pass, Duration> {
+    fn pass(
+        &self,
+        rate: RateLimit,
+        whose: RateKey,
+        coming: RateInput<'_>,
+    ) -> Result<RatePermit, Duration> {
         let now = Instant::now();
         let mut all = self.lock();
         if all.len() >= ROOM && !all.contains_key(&whose) {
@@ -130,19 +135,19 @@ impl Rates {
         calls.last = Some(now);
         let free = match coming.key {
             // Its answer is taken once: the record sees to that.
-            Some(_) if coming.goes_on => Some(Took::Nothing),
+            Some(_) if coming.goes_on => Some(RateCharge::Nothing),
             Some(key) => calls.starting(key).map(|starting| {
                 starting.holders += 1;
-                Took::Key(key.clone())
+                RateCharge::Key(key.clone())
             }),
             None if coming.goes_on && calls.asking > 0 => {
                 calls.asking -= 1;
-                Some(Took::Answer)
+                Some(RateCharge::Answer)
             }
             None => None,
         };
         if let Some(took) = free {
-            return Ok(Pass { rates: self.clone(), whose, took });
+            return Ok(RatePermit { rates: self.clone(), whose, took });
         }
         while calls.counted.front().is_some_and(|at| *at + rate.time() <= now) {
             calls.counted.pop_front();
@@ -158,26 +163,26 @@ impl Rates {
         }
         calls.counted.push_back(now);
         let took = match coming.key.cloned() {
-            None => Took::Call(now),
+            None => RateCharge::Call(now),
             Some(key) => {
                 let starting = Starting { key: key.clone(), at: now, holders: 1, begun: false };
                 calls.starting.push(starting);
-                Took::Key(key)
+                RateCharge::Key(key)
             }
         };
-        Ok(Pass { rates: self.clone(), whose, took })
+        Ok(RatePermit { rates: self.clone(), whose, took })
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Whose, Calls>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<RateKey, Calls>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Pass {
+impl RatePermit {
     /// It is started now, and counts for good.
     pub(crate) fn begins(&mut self) {
-        let Took::Key(key) = &self.took else {
-            self.took = Took::Nothing;
+        let RateCharge::Key(key) = &self.took else {
+            self.took = RateCharge::Nothing;
             return;
         };
         let mut all = self.rates.lock();
@@ -198,17 +203,17 @@ impl Pass {
     }
 }
 
-impl Drop for Pass {
+impl Drop for RatePermit {
     fn drop(&mut self) {
-        if matches!(self.took, Took::Nothing) {
+        if matches!(self.took, RateCharge::Nothing) {
             return;
         }
         let mut all = self.rates.lock();
         let Some(calls) = all.get_mut(&self.whose) else { return };
         match &self.took {
-            Took::Call(at) => calls.uncount(*at),
-            Took::Answer => calls.asking += 1,
-            Took::Key(key) => {
+            RateCharge::Call(at) => calls.uncount(*at),
+            RateCharge::Answer => calls.asking += 1,
+            RateCharge::Key(key) => {
                 let Some(held) = calls.starting.iter().position(|it| it.key == *key) else {
                     return;
                 };
@@ -220,7 +225,7 @@ impl Drop for Pass {
                     }
                 }
             }
-            Took::Nothing => {}
+            RateCharge::Nothing => {}
         }
     }
 }
@@ -229,21 +234,27 @@ impl Drop for Pass {
 mod tests {
     use super::*;
 
-    const FRESH: Coming<'_> = Coming { key: None, goes_on: false };
+    const FRESH: RateInput<'_> = RateInput { key: None, goes_on: false };
 
-    fn who(name: &str) -> Whose {
+    fn who(name: &str) -> RateKey {
         (name.to_owned(), Some("tool".to_owned()))
     }
 
     /// A call that is let through, and starts.
-    fn starts(rates: &Rates, rate: Rate, name: &str, coming: Coming<'_>) -> Result<(), Duration> {
+    fn starts(
+        rates: &RateLimiter,
+        rate: RateLimit,
+        name: &str,
+        coming: RateInput<'_>,
+    ) -> Result<(), Duration> {
         rates.pass(rate, who(name), coming).map(|mut pass| pass.begins())
     }
 
     #[tokio::test(start_paused = true)]
     async fn who_is_let_through_and_does_not_begin_has_not_called() {
-        let (rates, rate, key) = (Rates::default(), Rate::per_minute(2), Key::new("k").unwrap());
-        let keyed = Coming { key: Some(&key), goes_on: false };
+        let (rates, rate, key) =
+            (RateLimiter::default(), RateLimit::per_minute(2), Key::new("k").unwrap());
+        let keyed = RateInput { key: Some(&key), goes_on: false };
         assert!(starts(&rates, rate, "a", FRESH).is_ok());
         for coming in [FRESH, keyed, FRESH, keyed] {
             let pass = rates.pass(rate, who("a"), coming).unwrap();
@@ -256,9 +267,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn whoever_of_those_with_one_key_starts_it_is_counted_once() {
-        let (rates, rate) = (Rates::default(), Rate::per_minute(3));
+        let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(3));
         let (k, l) = (Key::new("k").unwrap(), Key::new("l").unwrap());
-        let keyed = |key| Coming { key: Some(key), goes_on: false };
+        let keyed = |key| RateInput { key: Some(key), goes_on: false };
         let pass = |key| rates.pass(rate, who("a"), keyed(key)).unwrap();
         // The first hangs up while it waits for its turn, and the second starts.
         let (first, mut second) = (pass(&k), pass(&k));
@@ -279,7 +290,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn no_stretch_of_the_time_has_more_calls_than_the_rate_allows() {
-        let (rates, rate) = (Rates::default(), Rate::per_minute(10));
+        let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(10));
         let mut admitted: Vec<Instant> = Vec::new();
         for step in 0..5000_u64 {
             tokio::time::advance(Duration::from_millis(step * 37 % 211)).await;
@@ -303,7 +314,7 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn callers_are_remembered_up_to_a_bound_and_the_longest_silent_go_first() {
-        let (rates, rate) = (Rates::default(), Rate::per_hour(1));
+        let (rates, rate) = (RateLimiter::default(), RateLimit::per_hour(1));
         for number in 0..ROOM + 10 {
             tokio::time::advance(Duration::from_millis(1)).await;
             assert!(starts(&rates, rate, &number.to_string(), FRESH).is_ok());
@@ -315,9 +326,9 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn who_repeats_a_call_that_is_about_to_start_joins_it() {
-        let (rates, rate) = (Rates::default(), Rate::per_minute(1));
+        let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(1));
         let key = Key::new("k").unwrap();
-        let keyed = Coming { key: Some(&key), goes_on: false };
+        let keyed = RateInput { key: Some(&key), goes_on: false };
         let mut first = rates.pass(rate, who("a"), keyed).unwrap();
         first.begins();
         assert!(rates.pass(rate, who("a"), keyed).is_ok());
@@ -328,8 +339,8 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn an_answer_to_a_question_is_no_call_but_only_once() {
-        let (rates, rate) = (Rates::default(), Rate::per_minute(1));
-        let answer = Coming { key: None, goes_on: true };
+        let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(1));
+        let answer = RateInput { key: None, goes_on: true };
         let mut asking = rates.pass(rate, who("a"), FRESH).unwrap();
         asking.begins();
         asking.asks();

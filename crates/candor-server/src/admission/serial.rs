@@ -16,7 +16,7 @@ use tokio::time::Instant;
 
 use crate::deadline::Deadline;
 use crate::provider::Source;
-use crate::tool::{Form, ToolError, ToolSet, code};
+use crate::tool::{ListingOptions, ToolError, ToolSet, code};
 
 /// How long a request whose body is not here yet holds the calls that arrived after it. A peer that sends slowly, or never,
 /// must not stop the others.
@@ -69,7 +69,7 @@ pub(crate) struct SerialTurn {
 }
 
 /// What a ready call has to do now.
-enum Step {
+enum QueueStep {
     Start,
     /// Until then at most; without a time, until it is notified.
     Wait(Option<Instant>),
@@ -106,7 +106,7 @@ impl SerialPosition {
         self,
         request: &Request,
         tools: &Source<ToolSet>,
-        form: Form,
+        form: ListingOptions,
     ) -> Option<Self> {
         if request.method != method::TOOLS_CALL {
             return None;
@@ -166,11 +166,11 @@ impl SerialPosition {
             waiting.insert(self.number, Arc::clone(&woken));
             groups.preparing.remove(&self.number);
         }
-        let waiting = Waiting { position: self, group };
+        let waiting = QueuedCall { position: self, group };
         loop {
             let until = match self.groups.lock().step(group, self.number) {
-                Step::Start => break,
-                Step::Wait(until) => until,
+                QueueStep::Start => break,
+                QueueStep::Wait(until) => until,
             };
             let held = async {
                 match until {
@@ -198,12 +198,12 @@ impl Drop for SerialPosition {
 }
 
 /// A ready call in the queue of its group.
-struct Waiting<'a> {
+struct QueuedCall<'a> {
     position: &'a SerialPosition,
     group: &'a str,
 }
 
-impl Drop for Waiting<'_> {
+impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         let mut groups = self.position.groups.lock();
         let Some(group) = groups.active.get_mut(self.group) else { return };
@@ -226,21 +226,21 @@ impl Drop for SerialTurn {
 
 impl Groups {
     /// Starts a ready call if it is first, or says how long it has to wait.
-    fn step(&mut self, name: &str, number: u64) -> Step {
-        let Some(group) = self.active.get_mut(name) else { return Step::Wait(None) };
+    fn step(&mut self, name: &str, number: u64) -> QueueStep {
+        let Some(group) = self.active.get_mut(name) else { return QueueStep::Wait(None) };
         let first = group.waiting.keys().next() == Some(&number);
         if group.running || !first {
-            return Step::Wait(None);
+            return QueueStep::Wait(None);
         }
         let now = Instant::now();
         let earlier = self.preparing.range(..number).map(|(_, preparing)| preparing);
         let holding = earlier.filter(|preparing| preparing.may_join(name) && preparing.until > now);
         if let Some(until) = holding.map(|preparing| preparing.until).max() {
-            return Step::Wait(Some(until));
+            return QueueStep::Wait(Some(until));
         }
         group.waiting.remove(&number);
         group.running = true;
-        Step::Start
+        QueueStep::Start
     }
 
     /// Wakes the first call of a group, or of all groups, and forgets groups without calls.

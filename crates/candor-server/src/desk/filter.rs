@@ -1,6 +1,6 @@
 //! Which operations, and which rows of the audit: what a person asks for, and what the ledger's own filter cannot tell.
 
-use candor_ledger::{AuditRow, Entry, Filter, Moment, State, StateKind};
+use candor_ledger::{AuditRow, Filter, Moment, RecordEntry, RecordState, StateKind};
 
 use super::state::{StateFilter, has_failed};
 
@@ -50,12 +50,12 @@ impl Filters {
 
     /// Whether a record that the ledger's filter has let through is meant.
     #[must_use]
-    pub fn has_entry(&self, entry: &Entry) -> bool {
+    pub fn has_entry(&self, entry: &RecordEntry) -> bool {
         // Its time is over: it is only not swept yet.
         let Some(record) = &entry.seen else { return false };
         let Some(filter) = self.state else { return true };
         match &record.state {
-            State::Completed { outcome, .. } => filter.has(outcome.kind),
+            RecordState::Completed { outcome, .. } => filter.has(outcome.kind),
             _ if has_failed(record) => filter.has_failed(),
             state => filter.kind() == state.kind(),
         }

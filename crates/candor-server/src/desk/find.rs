@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use candor_ledger::{DigestPrefix, Export, Filter, Page, RecordDigest, RecordId, Store};
 
-use super::Problem;
-use super::operation::Operation;
+use super::OperatorError;
+use super::operation::OperationView;
 use super::shown::{cut, shown};
 
 /// Fewer digits are more likely a mistake than an id.
@@ -17,18 +17,18 @@ const SHOWN: usize = 8;
 /// So many are listed when it could be several.
 const MOST: usize = 20;
 
-type Found = BTreeMap<RecordDigest, Operation>;
+type OperationsByDigest = BTreeMap<RecordDigest, OperationView>;
 
 /// The operation that a person means by the first digits of its id, or by its key.
 ///
 /// # Errors
 /// None has that name, or several have.
-pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem> {
+pub async fn find(store: &dyn Store, wanted: &str) -> Result<OperationView, OperatorError> {
     let prefix = DigestPrefix::new(wanted).filter(|_| wanted.len() >= LEAST);
-    let mut found = Found::new();
+    let mut found = OperationsByDigest::new();
     let mut entries = Vec::new();
     if let Some(prefix) = prefix {
-        entries.extend(store.beginning(prefix, MOST).await?);
+        entries.extend(store.find_by_prefix(prefix, MOST).await?);
     }
     let keyed = Filter { key: Some(wanted.to_owned()), ..Filter::default() };
     let page = Page { most: MOST, ..Page::default() };
@@ -37,7 +37,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem>
         entries.extend(store.records(keyed.clone(), page).await?.items);
     }
     for entry in entries {
-        found.insert(entry.id.digest(), Operation::of(store, entry).await?);
+        found.insert(entry.id.digest(), OperationView::of(store, entry).await?);
     }
     if found.is_empty() {
         // Its record may be forgotten while its rows are still there.
@@ -48,8 +48,8 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem>
             let digest = id.digest();
             let meant = id.key.as_str() == wanted || prefix.is_some_and(|p| p.begins(&digest));
             if meant && found.len() < MOST && !found.contains_key(&digest) {
-                let story = store.story(&id).await?;
-                found.insert(digest, Operation { id, record: None, since: None, story });
+                let story = store.transitions(&id).await?;
+                found.insert(digest, OperationView { id, record: None, since: None, story });
             }
         }
     }
@@ -64,17 +64,17 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<Operation, Problem>
     }
 }
 
-fn none(wanted: &str) -> Problem {
+fn none(wanted: &str) -> OperatorError {
     let digits = wanted.chars().all(|c| c.is_ascii_hexdigit());
     let hint = if digits && wanted.len() < LEAST {
         format!("; an id has at least {LEAST} digits")
     } else {
         "; `candor history` lists them".to_owned()
     };
-    Problem::Unknown(format!("no operation has the id or the key `{}`{hint}", shown(wanted)))
+    OperatorError::Unknown(format!("no operation has the id or the key `{}`{hint}", shown(wanted)))
 }
 
-fn ambiguous(wanted: &str, found: &Found) -> Problem {
+fn ambiguous(wanted: &str, found: &OperationsByDigest) -> OperatorError {
     let digits: Vec<String> = found.keys().map(RecordDigest::to_string).collect();
     // So many that each is told from its neighbours.
     let shared = digits.windows(2).map(|pair| {
@@ -92,5 +92,5 @@ fn ambiguous(wanted: &str, found: &Found) -> Problem {
         let state = operation.words();
         text += &format!("\n  {}  {tool}  {key}  {who}  {state}", &digits[..enough]);
     }
-    Problem::Refused(text)
+    OperatorError::Refused(text)
 }

@@ -1,6 +1,6 @@
 //! What an operator says that a call returned, as the ledger keeps it: a result of a tool, in no era's clothes.
 
-use candor_ledger::{Outcome, OutcomeKind, Rules};
+use candor_ledger::{LedgerLimits, OutcomeKind, StoredResult};
 use candor_protocol::json::{Decode as _, Json, Malformed, scan};
 use candor_protocol::types::{CallToolResult, Content};
 
@@ -8,7 +8,7 @@ use candor_protocol::types::{CallToolResult, Content};
 const DEPTH: usize = 127;
 
 /// What was given on the command line.
-pub enum Given<'a> {
+pub enum ReportedResult<'a> {
     /// A whole result, or a value to make one of.
     Json(&'a str),
     /// As text.
@@ -17,10 +17,10 @@ pub enum Given<'a> {
     Nothing,
 }
 
-impl Given<'_> {
+impl ReportedResult<'_> {
     /// # Errors
     /// What is wrong with it.
-    pub fn outcome(&self, failed: bool) -> Result<Outcome, String> {
+    pub fn outcome(&self, failed: bool) -> Result<StoredResult, String> {
         let mut result = match self {
             Self::Json(text) => {
                 let json = scan(text.as_bytes(), DEPTH).map_err(|error| error.to_string())?;
@@ -41,11 +41,11 @@ impl Given<'_> {
             _ => OutcomeKind::Success,
         };
         let bytes = serde_json::to_vec(&result).map_err(|error| error.to_string())?;
-        let most = Rules::default().max_outcome;
+        let most = LedgerLimits::default().max_outcome;
         if bytes.len() as u64 > most {
             return Err(format!("it has {} bytes, and at most {most} are kept", bytes.len()));
         }
-        Ok(Outcome::new(kind, bytes))
+        Ok(StoredResult::new(kind, bytes))
     }
 }
 
@@ -66,7 +66,7 @@ mod tests {
     use super::*;
     use candor_ledger::Body;
 
-    fn stored(given: &Given<'_>, failed: bool) -> (OutcomeKind, String) {
+    fn stored(given: &ReportedResult<'_>, failed: bool) -> (OutcomeKind, String) {
         let outcome = given.outcome(failed).unwrap();
         let Body::Kept(bytes) = outcome.body else { panic!() };
         (outcome.kind, String::from_utf8(bytes.to_vec()).unwrap())
@@ -75,23 +75,29 @@ mod tests {
     #[test]
     fn a_whole_result_stays_as_it_is() {
         let whole = r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"n":12345678901234567890123},"odd":1}"#;
-        assert_eq!(stored(&Given::Json(whole), false), (OutcomeKind::Success, whole.to_owned()));
+        assert_eq!(
+            stored(&ReportedResult::Json(whole), false),
+            (OutcomeKind::Success, whole.to_owned())
+        );
         let failed = r#"{"content":[],"isError":true}"#;
-        assert_eq!(stored(&Given::Json(failed), false), (OutcomeKind::Failure, failed.to_owned()));
-        let (kind, text) = stored(&Given::Json(whole), true);
+        assert_eq!(
+            stored(&ReportedResult::Json(failed), false),
+            (OutcomeKind::Failure, failed.to_owned())
+        );
+        let (kind, text) = stored(&ReportedResult::Json(whole), true);
         assert!(kind == OutcomeKind::Failure && text.contains(r#""isError":true"#), "{text}");
     }
 
     #[test]
     fn any_value_becomes_a_result() {
-        let (_, text) = stored(&Given::Json(r#" {"number": 4711} "#), false);
+        let (_, text) = stored(&ReportedResult::Json(r#" {"number": 4711} "#), false);
         assert_eq!(
             text,
             r#"{"content":[{"type":"text","text":"{\"number\": 4711}"}],"structuredContent":{"number": 4711}}"#
         );
-        let (_, text) = stored(&Given::Json("[1]"), false);
+        let (_, text) = stored(&ReportedResult::Json("[1]"), false);
         assert_eq!(text, r#"{"content":[{"type":"text","text":"[1]"}]}"#);
-        let (_, text) = stored(&Given::Text("paid"), false);
+        let (_, text) = stored(&ReportedResult::Text("paid"), false);
         assert_eq!(text, r#"{"content":[{"type":"text","text":"paid"}]}"#);
     }
 
@@ -103,9 +109,9 @@ mod tests {
             (r#"{"content":[{"type":"text"}]}"#, "/content/0"),
             (r#"{"content":[],"isError":"yes"}"#, "/isError"),
         ] {
-            let told = Given::Json(bad).outcome(false).unwrap_err();
+            let told = ReportedResult::Json(bad).outcome(false).unwrap_err();
             assert!(told.contains(problem), "{bad}: {told}");
         }
-        assert!(Given::Text(&"x".repeat(2 << 20)).outcome(false).is_err());
+        assert!(ReportedResult::Text(&"x".repeat(2 << 20)).outcome(false).is_err());
     }
 }

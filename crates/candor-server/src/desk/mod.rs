@@ -1,8 +1,8 @@
 //! What an operator sees and does: calls that wait for a person, operations that are on record, and the words for them. It needs a
 //! ledger and no server, so that one place shows what all servers do that write to it.
 //!
-//! - [`Waiting`], [`Asked`]: a call that waits, and what a person is told of it; [`decide`], [`Permission`]: their word on it.
-//! - [`Operation`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`Given`], [`resolve`].
+//! - [`ApprovalRequest`], [`RequestDetails`]: a call that waits, and what a person is told of it; [`decide`], [`GrantDraft`]: their word on it.
+//! - [`OperationView`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`ReportedResult`], [`resolve`].
 //! - [`state`](mod@state): the words for the state of an operation and for its outcome.
 //! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
 
@@ -24,17 +24,17 @@ use candor_ledger::StoreError;
 
 pub use crate::people::{json, shown, when};
 pub use decide::{decide, meanwhile, resolve};
-pub use given::Given;
-pub use operation::Operation;
-pub use permission::Permission;
+pub use given::ReportedResult;
+pub use operation::OperationView;
+pub use permission::GrantDraft;
 pub use review::Review;
 pub use state::{StateFilter, StateWord};
-pub use waiting::{Asked, Waiting};
+pub use waiting::{ApprovalRequest, RequestDetails};
 
 /// Why something cannot be seen or done.
 #[derive(Debug)]
 #[non_exhaustive]
-pub enum Problem {
+pub enum OperatorError {
     /// The ledger cannot be used.
     Store(StoreError),
     /// Nothing has this name.
@@ -43,7 +43,7 @@ pub enum Problem {
     Refused(String),
 }
 
-impl fmt::Display for Problem {
+impl fmt::Display for OperatorError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Store(error) => error.fmt(f),
@@ -52,9 +52,9 @@ impl fmt::Display for Problem {
     }
 }
 
-impl std::error::Error for Problem {}
+impl std::error::Error for OperatorError {}
 
-impl From<StoreError> for Problem {
+impl From<StoreError> for OperatorError {
     fn from(error: StoreError) -> Self {
         Self::Store(error)
     }

@@ -3,8 +3,9 @@
 use std::time::Duration;
 
 use candor_ledger::{
-    AuditRow, Body, CallError, Entry, Filter, License, Moment, Order, Outcome, OutcomeKind, Page,
-    Reason, Record, RecordId, Scope, State, StateKind, Store, StoreError,
+    AuditRow, Body, CallError, Filter, Moment, Order, OutcomeKind, Page, Record, RecordEntry,
+    RecordId, RecordState, Scope, StartReason, StateKind, Store, StoreError, StoredResult,
+    UnknownReason,
 };
 use serde_json::{Map, Value, json};
 
@@ -22,7 +23,7 @@ const SHORT: usize = 8;
 const MOST_REPLAYS: usize = 200;
 
 /// A call that is, or was, on record.
-pub struct Operation {
+pub struct OperationView {
     /// Who called what, under which key.
     pub id: RecordId,
     /// As it is now. `None`: its time is over, and its rows are all that is left.
@@ -33,19 +34,19 @@ pub struct Operation {
     pub story: Vec<AuditRow>,
 }
 
-impl Operation {
+impl OperationView {
     /// With its story.
     ///
     /// # Errors
     /// The ledger cannot be read.
-    pub async fn of(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
-        let story = store.story(&entry.id).await?;
+    pub async fn of(store: &dyn Store, entry: RecordEntry) -> Result<Self, StoreError> {
+        let story = store.transitions(&entry.id).await?;
         Ok(Self::with(entry, story))
     }
 
     /// For a list: with its story only where that tells how long it took, or who reviewed it. Where rows of the audit are given up
     /// before records are, a store looks for a story everywhere, which is too long for each of many.
-    pub async fn brief(store: &dyn Store, entry: Entry) -> Result<Self, StoreError> {
+    pub async fn brief(store: &dyn Store, entry: RecordEntry) -> Result<Self, StoreError> {
         use StateKind::{Completed, Dispatched, Open, Suspended, Waiting};
         match entry.seen.as_ref().map(|record| record.state.kind()) {
             Some(Completed | Dispatched | Open | Suspended | Waiting) => {
@@ -74,17 +75,17 @@ impl Operation {
         Ok(self)
     }
 
-    fn with(entry: Entry, story: Vec<AuditRow>) -> Self {
-        let Entry { id, stored, seen } = entry;
+    fn with(entry: RecordEntry, story: Vec<AuditRow>) -> Self {
+        let RecordEntry { id, stored, seen } = entry;
         let since = seen.as_ref().and_then(|seen| match &seen.state {
-            State::Dispatched { started: since, .. }
-            | State::Completed { completed: since, .. }
-            | State::Indeterminate { since, .. }
-            | State::Waiting { since, .. }
-            | State::Approved { since, .. }
-            | State::Denied { since, .. } => Some(*since),
+            RecordState::Dispatched { started: since, .. }
+            | RecordState::Completed { completed: since, .. }
+            | RecordState::Indeterminate { since, .. }
+            | RecordState::Waiting { since, .. }
+            | RecordState::Approved { since, .. }
+            | RecordState::Denied { since, .. } => Some(*since),
             // Whoever holds it writes to it again and again.
-            State::Claimed { .. } => None,
+            RecordState::Claimed { .. } => None,
             state if state.kind() == stored.state.kind() => Some(stored.touched),
             // Time alone brought it there.
             _ => stored.state.lapses(),
@@ -93,7 +94,7 @@ impl Operation {
     }
 
     /// The stored state; nothing, if the record is purged.
-    pub fn state(&self) -> Option<&State> {
+    pub fn state(&self) -> Option<&RecordState> {
         self.record.as_ref().map(|record| &record.state)
     }
 
@@ -125,7 +126,7 @@ impl Operation {
 
     /// How long it took, or takes already.
     pub fn took(&self, now: Moment) -> Option<Duration> {
-        if let Some(State::Dispatched { started, .. }) = self.state() {
+        if let Some(RecordState::Dispatched { started, .. }) = self.state() {
             return Some(started.until(now));
         }
         // What an operator said later says nothing of how long it took.
@@ -141,20 +142,20 @@ impl Operation {
     /// The operator who said so, if it was not the call itself.
     pub fn by(&self) -> Option<&str> {
         match self.state()? {
-            State::Completed { resolved_by, .. } => resolved_by.as_deref(),
-            State::Approved { by, .. }
-            | State::Denied { by, .. }
-            | State::Abandoned { by, .. }
-            | State::Open { license: License::Operator { by, .. }, .. } => Some(by),
+            RecordState::Completed { resolved_by, .. } => resolved_by.as_deref(),
+            RecordState::Approved { by, .. }
+            | RecordState::Denied { by, .. }
+            | RecordState::Abandoned { by, .. }
+            | RecordState::Open { license: StartReason::Operator { by, .. }, .. } => Some(by),
             _ => None,
         }
     }
 
     /// What came of it, or what it has asked.
-    pub fn outcome(&self) -> Option<&Outcome> {
+    pub fn outcome(&self) -> Option<&StoredResult> {
         match self.state()? {
-            State::Completed { outcome, .. } => Some(outcome),
-            State::Suspended { asked, .. } => Some(asked),
+            RecordState::Completed { outcome, .. } => Some(outcome),
+            RecordState::Suspended { asked, .. } => Some(asked),
             _ => None,
         }
     }
@@ -168,10 +169,12 @@ impl Operation {
     pub fn error(&self) -> Option<&CallError> {
         match &self.record {
             Some(record) => match &record.state {
-                State::Completed { outcome, .. } if outcome.kind == OutcomeKind::Success => None,
-                State::Dispatched { .. }
-                | State::Suspended { .. }
-                | State::Indeterminate { .. } => None,
+                RecordState::Completed { outcome, .. } if outcome.kind == OutcomeKind::Success => {
+                    None
+                }
+                RecordState::Dispatched { .. }
+                | RecordState::Suspended { .. }
+                | RecordState::Indeterminate { .. } => None,
                 _ => record.error.as_ref(),
             },
             None => {
@@ -198,15 +201,15 @@ impl Operation {
     /// When time alone changes it, or lets its caller ask again.
     pub fn until(&self) -> Option<Moment> {
         match self.state()? {
-            State::Denied { until, .. } => Some(*until),
+            RecordState::Denied { until, .. } => Some(*until),
             state => state.lapses(),
         }
     }
 
     /// Why nobody knows what came of it.
-    pub fn reason(&self) -> Option<Reason> {
+    pub fn reason(&self) -> Option<UnknownReason> {
         match self.state()? {
-            State::Indeterminate { reason, .. } => Some(*reason),
+            RecordState::Indeterminate { reason, .. } => Some(*reason),
             _ => None,
         }
     }
@@ -216,7 +219,7 @@ impl Operation {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let record = self.record.as_ref();
         let ended = match self.state() {
-            Some(State::Completed { outcome, .. }) => Some(outcome.kind),
+            Some(RecordState::Completed { outcome, .. }) => Some(outcome.kind),
             _ => record.filter(|record| has_failed(record)).map(|_| OutcomeKind::Failure),
         };
         let members = json!({
@@ -230,7 +233,7 @@ impl Operation {
             "outcome": ended.map(state::outcome),
             "error": self.error().map(row::error_json),
             "review": self.review().as_ref().map(Review::json),
-            "unknownReason": self.reason().map(Reason::as_str),
+            "unknownReason": self.reason().map(UnknownReason::as_str),
             "by": self.by(),
             "attempts": record.map(|record| record.attempt),
             "idempotent": record.map(|record| record.by_nature),

@@ -2,49 +2,50 @@
 
 use std::time::Duration;
 
-use candor_ledger::{Filter, Grant, Granting, Moment, Page, Scope, Store};
+use candor_ledger::{Filter, Grant, Moment, NewGrant, Page, Scope, Store};
 use serde_json::{Value, json};
 
 use super::shown::{json_shown, shown};
-use super::{Asked, Problem, Waiting, when};
-use crate::gate::Pattern;
+use super::{ApprovalRequest, OperatorError, RequestDetails, when};
+use crate::gate::ArgumentPattern;
 
 /// What a person permits: arguments like these, for so long.
 #[derive(Debug, Clone)]
-pub struct Permission {
-    pattern: Pattern,
+pub struct GrantDraft {
+    pattern: ArgumentPattern,
     lasts: Duration,
 }
 
-impl Permission {
+impl GrantDraft {
     /// Calls like the one that is asked about: the same arguments, but for those that may be anything, and those that may be any path
     /// beneath a folder. What a secret was is not kept, so nothing can be permitted but any value of it, and that has to be said.
     ///
     /// # Errors
     /// An argument that is named is not there, is named twice, or a path is none; or a secret is not among those that may be anything.
     pub fn like(
-        asked: &Asked,
+        asked: &RequestDetails,
         any: &[&str],
         under: &[(&str, &str)],
         lasts: Duration,
-    ) -> Result<Self, Problem> {
+    ) -> Result<Self, OperatorError> {
         let twice = under.iter().enumerate().find(|(at, pair)| {
             any.contains(&pair.0) || under[..*at].iter().any(|other| other.0 == pair.0)
         });
         if let Some((_, (name, _))) = twice {
-            return Err(Problem::Refused(format!("`{}` is named twice", shown(name))));
+            return Err(OperatorError::Refused(format!("`{}` is named twice", shown(name))));
         }
         if let Some(secret) = asked.secrets.iter().find(|name| !any.contains(&name.as_str())) {
-            return Err(Problem::Refused(format!(
+            return Err(OperatorError::Refused(format!(
                 "`{0}` is or contains a secret, which is not stored, so no grant can match the same value. \
                  Allow `any` value of `{0}`, or approve this call alone",
                 shown(secret)
             )));
         }
-        let arguments: Value = serde_json::from_str(asked.arguments.get())
-            .map_err(|error| Problem::Refused(format!("the arguments cannot be read: {error}")))?;
-        let pattern = Pattern::like(&arguments, any, under)
-            .map_err(|error| Problem::Refused(shown(&error.to_string()).to_string()))?;
+        let arguments: Value = serde_json::from_str(asked.arguments.get()).map_err(|error| {
+            OperatorError::Refused(format!("the arguments cannot be read: {error}"))
+        })?;
+        let pattern = ArgumentPattern::like(&arguments, any, under)
+            .map_err(|error| OperatorError::Refused(shown(&error.to_string()).to_string()))?;
         Ok(Self { pattern, lasts })
     }
 
@@ -71,10 +72,10 @@ impl Permission {
     pub async fn give(
         self,
         store: &dyn Store,
-        waiting: &Waiting,
+        waiting: &ApprovalRequest,
         by: &str,
-    ) -> Result<Grant, Problem> {
-        let granting = Granting {
+    ) -> Result<Grant, OperatorError> {
+        let granting = NewGrant {
             scope: waiting.id.scope.clone(),
             binding: waiting.question.binding,
             pattern: self.pattern.to_string(),
@@ -83,7 +84,7 @@ impl Permission {
         };
         store.grant(granting).await.map_err(|error| {
             let id = waiting.short();
-            Problem::Refused(format!(
+            OperatorError::Refused(format!(
                 "{id} is approved, but the grant was not recorded: {}",
                 shown(&error.to_string())
             ))
@@ -117,7 +118,7 @@ pub fn members(grant: &Grant, now: Moment) -> Value {
 ///
 /// # Errors
 /// The ledger cannot be read.
-pub async fn kept(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
+pub async fn kept(store: &dyn Store) -> Result<Vec<Grant>, OperatorError> {
     let mut grants = Vec::new();
     let mut page = Some(Page::default());
     while let Some(this) = page {
@@ -160,7 +161,7 @@ mod tests {
     #[test]
     fn a_pattern_is_told_in_words() {
         let call = serde_json::json!({"action": "delete", "path": "notes/a", "why": 7});
-        let pattern = Pattern::like(&call, &["why"], &[("path", "notes")]).unwrap();
+        let pattern = ArgumentPattern::like(&call, &["why"], &[("path", "notes")]).unwrap();
         assert_eq!(
             in_words(&pattern.to_string()),
             [

@@ -1,6 +1,6 @@
 //! What a reviewer answered to an approval request, as history shows it.
 
-use candor_ledger::{AuditRow, Moment, State, StateKind, Via};
+use candor_ledger::{ApprovalChannel, AuditRow, Moment, RecordState, StateKind};
 use serde_json::{Value, json};
 
 use super::when;
@@ -13,7 +13,7 @@ pub struct Review {
     /// The reviewer.
     pub by: String,
     /// The channel that the answer came from.
-    pub via: Via,
+    pub via: ApprovalChannel,
     /// When.
     pub at: Moment,
     /// Why it was denied, if the reviewer said so.
@@ -22,10 +22,12 @@ pub struct Review {
 
 impl Review {
     /// The review that is the record's state.
-    pub(super) fn of_state(state: &State) -> Option<Self> {
+    pub(super) fn of_state(state: &RecordState) -> Option<Self> {
         let (is_approval, by, via, at, reason) = match state {
-            State::Approved { by, via, since, .. } => (true, by, via, since, None),
-            State::Denied { by, via, since, reason, .. } => (false, by, via, since, reason.clone()),
+            RecordState::Approved { by, via, since, .. } => (true, by, via, since, None),
+            RecordState::Denied { by, via, since, reason, .. } => {
+                (false, by, via, since, reason.clone())
+            }
             _ => return None,
         };
         Some(Self { is_approval, by: by.clone(), via: *via, at: *at, reason })

@@ -2,7 +2,9 @@
 
 use std::time::Duration;
 
-use candor_ledger::{AuditRow, CallError, Change, Circumstances, Key, Reason, Scope, Via};
+use candor_ledger::{
+    ApprovalChannel, AuditContext, AuditRow, CallError, Key, Scope, StateChange, UnknownReason,
+};
 use serde_json::{Value, json};
 
 use super::{state, when};
@@ -26,8 +28,8 @@ pub fn json(row: &AuditRow) -> Value {
         circumstances,
     } = row;
     let Scope { principal, server, instance, tool } = scope;
-    let Circumstances { shape, digest, hints, duration, note, error, arguments: _ } = circumstances;
-    let of_change = |tell: fn(&Change) -> Value| change.as_ref().map(tell);
+    let AuditContext { shape, digest, hints, duration, note, error, arguments: _ } = circumstances;
+    let of_change = |tell: fn(&StateChange) -> Value| change.as_ref().map(tell);
     json!({
         "seq": seq,
         "at": when::exact(*at),
@@ -43,9 +45,9 @@ pub fn json(row: &AuditRow) -> Value {
         "fence": of_change(|change| change.fence.0.into()),
         "attempt": of_change(|change| change.attempt.into()),
         "outcome": outcome.map(state::outcome),
-        "unknownReason": reason.map(Reason::as_str),
+        "unknownReason": reason.map(UnknownReason::as_str),
         "by": by,
-        "via": via.map(Via::as_str),
+        "via": via.map(ApprovalChannel::as_str),
         "denialReason": why,
         "argumentTypes": shape.as_deref(),
         "digest": digest.as_ref().map(|digest| hex(digest)),

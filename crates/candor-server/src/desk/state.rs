@@ -5,7 +5,7 @@
 use std::fmt;
 use std::str::FromStr;
 
-use candor_ledger::{OutcomeKind, Record, State, StateKind};
+use candor_ledger::{OutcomeKind, Record, RecordState, StateKind};
 
 /// The state of an operation, as users see it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
@@ -132,7 +132,7 @@ impl StateWord {
     pub fn of(record: Option<&Record>) -> Self {
         let Some(record) = record else { return Self::Purged };
         match &record.state {
-            State::Completed { outcome, .. } => Self::of_outcome(outcome.kind),
+            RecordState::Completed { outcome, .. } => Self::of_outcome(outcome.kind),
             _ if has_failed(record) => Self::Failed,
             state => Self::of_kind(state.kind()).unwrap_or(Self::Succeeded),
         }
@@ -219,7 +219,7 @@ pub const fn outcome(kind: OutcomeKind) -> &'static str {
 /// Returns true if the last attempt failed without an effect, so that the key may be used again.
 #[must_use]
 pub fn has_failed(record: &Record) -> bool {
-    matches!(record.state, State::Open { .. }) && record.error.is_some()
+    matches!(record.state, RecordState::Open { .. }) && record.error.is_some()
 }
 
 /// Which states a list shows.

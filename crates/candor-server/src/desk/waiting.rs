@@ -4,13 +4,14 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use candor_ledger::{
-    Entry, Filter, Moment, Order, Page, Question, RecordId, Scope, State, Store, StoreError,
+    Filter, Moment, Order, Page, RecordEntry, RecordId, RecordState, RequestVersion, Scope, Store,
+    StoreError,
 };
 use candor_protocol::Undo;
 use candor_protocol::json::RawValue;
 use serde_json::{Value, json};
 
-use super::Problem;
+use super::OperatorError;
 use super::find::find;
 use super::operation::short;
 use super::shown::json_shown;
@@ -20,11 +21,11 @@ use super::{json as text, when};
 const AT_ONCE: usize = 50;
 
 /// A call that waits for a person.
-pub struct Waiting {
+pub struct ApprovalRequest {
     /// Who called what, under which key.
     pub id: RecordId,
     /// What a decision has to name.
-    pub question: Question,
+    pub question: RequestVersion,
     /// Since when it waits.
     pub since: Moment,
     /// How long a decision is waited for.
@@ -32,13 +33,13 @@ pub struct Waiting {
     bytes: Arc<[u8]>,
 }
 
-impl Waiting {
+impl ApprovalRequest {
     /// `None`: it does not wait.
-    pub fn of(entry: Entry) -> Option<Self> {
+    pub fn of(entry: RecordEntry) -> Option<Self> {
         let record = entry.seen?;
         let question = record.question()?;
         match record.state {
-            State::Waiting { asked, since, until, .. } => {
+            RecordState::Waiting { asked, since, until, .. } => {
                 Some(Self { id: entry.id, question, since, until, bytes: asked })
             }
             _ => None,
@@ -51,8 +52,8 @@ impl Waiting {
     }
 
     /// `None`: it was written by a program that we do not know.
-    pub fn asked(&self) -> Option<Asked> {
-        Asked::read(&self.bytes)
+    pub fn asked(&self) -> Option<RequestDetails> {
+        RequestDetails::read(&self.bytes)
     }
 
     /// What is stored, whatever it is.
@@ -63,7 +64,7 @@ impl Waiting {
     /// For programs, on one line. The request is last, as it is stored: digit for digit.
     pub fn json(&self) -> String {
         let Scope { principal, server, instance, tool } = &self.id.scope;
-        let Question { fence, fingerprint, binding } = &self.question;
+        let RequestVersion { fence, fingerprint, binding } = &self.question;
         let members = json!({
             "id": self.id.digest().to_string(),
             "principal": principal,
@@ -86,7 +87,7 @@ impl Waiting {
 }
 
 /// What a person is told of it by the server that asks.
-pub struct Asked {
+pub struct RequestDetails {
     /// JSON, digit for digit.
     pub arguments: Box<RawValue>,
     /// The names of the arguments that are secrets, or have some in them: they stand in `arguments` as something else than what was sent.
@@ -107,7 +108,7 @@ pub struct Asked {
     pub undo: Option<Undo>,
 }
 
-impl Asked {
+impl RequestDetails {
     fn read(bytes: &[u8]) -> Option<Self> {
         let mut members: HashMap<String, Box<RawValue>> = serde_json::from_slice(bytes).ok()?;
         let arguments = members.remove("arguments")?;
@@ -135,7 +136,7 @@ impl Asked {
 /// All that waits, the oldest first, at most `AT_ONCE` of them in memory.
 pub struct All<'a> {
     store: &'a dyn Store,
-    ready: std::vec::IntoIter<Entry>,
+    ready: std::vec::IntoIter<RecordEntry>,
     next: Option<Page>,
 }
 
@@ -150,9 +151,9 @@ impl<'a> All<'a> {
     ///
     /// # Errors
     /// The ledger cannot be read.
-    pub async fn next(&mut self) -> Result<Option<Waiting>, StoreError> {
+    pub async fn next(&mut self) -> Result<Option<ApprovalRequest>, StoreError> {
         loop {
-            if let Some(waiting) = self.ready.find_map(Waiting::of) {
+            if let Some(waiting) = self.ready.find_map(ApprovalRequest::of) {
                 return Ok(Some(waiting));
             }
             let Some(page) = self.next else { return Ok(None) };
@@ -164,12 +165,12 @@ impl<'a> All<'a> {
 }
 
 /// The one that a person means, if it waits.
-pub async fn wanted(store: &dyn Store, name: &str) -> Result<Waiting, Problem> {
+pub async fn wanted(store: &dyn Store, name: &str) -> Result<ApprovalRequest, OperatorError> {
     let operation = find(store, name).await?;
     let (id, words) = (operation.short(), operation.words());
     let entry = store.find(&operation.id).await?;
-    entry.and_then(Waiting::of).ok_or_else(|| {
-        Problem::Refused(format!(
+    entry.and_then(ApprovalRequest::of).ok_or_else(|| {
+        OperatorError::Refused(format!(
             "{id} is not an approval request. State: {words}. See: candor history show {id}"
         ))
     })

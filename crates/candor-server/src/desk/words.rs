@@ -1,6 +1,6 @@
 //! What the ledger knows, in words for people. For states see [`state`](mod@state).
 
-use candor_ledger::{AuditRow, CallError, Reason, StateKind, Via};
+use candor_ledger::{ApprovalChannel, AuditRow, CallError, StateKind, UnknownReason};
 
 use super::shown::cut;
 use super::state::{self, StateWord};
@@ -15,22 +15,22 @@ pub fn error(error: &CallError) -> String {
 }
 
 /// Why the outcome of a call is unknown.
-pub fn reason(reason: Reason) -> &'static str {
+pub fn reason(reason: UnknownReason) -> &'static str {
     match reason {
-        Reason::LeaseEnded => "the server stopped responding",
-        Reason::Panicked => "the handler crashed",
-        Reason::Stopped => "the server shut down",
-        Reason::NotResumed => "no input arrived in time",
-        Reason::Lost => "the process was lost",
-        Reason::Failed => "the error was not stored",
+        UnknownReason::LeaseEnded => "the server stopped responding",
+        UnknownReason::Panicked => "the handler crashed",
+        UnknownReason::Stopped => "the server shut down",
+        UnknownReason::NotResumed => "no input arrived in time",
+        UnknownReason::Lost => "the process was lost",
+        UnknownReason::Failed => "the error was not stored",
     }
 }
 
 /// The approval channel, if a reader should know it.
-fn channel(via: Option<Via>) -> &'static str {
+fn channel(via: Option<ApprovalChannel>) -> &'static str {
     match via {
-        Some(Via::Client) => " via client",
-        Some(Via::Operator) | None => "",
+        Some(ApprovalChannel::Client) => " via client",
+        Some(ApprovalChannel::Operator) | None => "",
     }
 }
 

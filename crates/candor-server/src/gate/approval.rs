@@ -6,10 +6,10 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use candor_hints::Judgement;
+use candor_hints::Verdict;
 use candor_ledger::{
-    Answer, Binding, Decision, Event, Fence, Grant, Key, Moment, Question, Refusal, Seen,
-    StateKind, Via,
+    ApprovalChannel, Binding, Event, EventError, EventReply, Fence, Grant, Key, Moment,
+    RecordVersion, RequestVersion, Review, StateKind,
 };
 use candor_protocol::json::{Decode, Object, RawValue, raw};
 use candor_protocol::names::{extension, method, waiting};
@@ -17,18 +17,18 @@ use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputReques
 use candor_protocol::{Era, Undo};
 use serde_json::{Value, json};
 
-use super::prompts::{Prompt, Prompts};
-use super::{Pattern, Policy};
-use crate::admission::plan::{Look, Planned};
+use super::prompts::{ElicitationId, PendingElicitations};
+use super::{ArgumentPattern, Policy};
+use crate::admission::plan::{PlanStatus, PreviewRun};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::ledger::join::Listener;
-use crate::ledger::operation::{Operation, Told};
+use crate::ledger::join::WaitingCaller;
+use crate::ledger::operation::{Outcome, RecordedCall};
 use crate::ledger::words;
 use crate::ledger::{Call, readable};
 use crate::people::shown::{cut, json_shown, shown};
-use crate::round::{Questions, Resumes, Round};
-use crate::tool::{Entry, ToolError, effects, secret, undo_of_call};
+use crate::round::{Questions, ResumePoint, Round};
+use crate::tool::{RegisteredTool, ToolError, effects, secret, undo_of_call};
 
 /// How often a call that waits says so.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -38,26 +38,26 @@ const SAY_SO: Duration = Duration::from_secs(10);
 const MOST_LOOKS: usize = 16;
 
 /// What is to be decided, and with what it is bound.
-pub(crate) struct Approval<'a> {
+pub(crate) struct ApprovalFlow<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) call: &'a Call<'a>,
-    pub(crate) operation: &'a Operation,
+    pub(crate) operation: &'a RecordedCall,
     /// What shows beforehand what the call would do.
-    pub(crate) preview: Option<&'a Entry>,
+    pub(crate) preview: Option<&'a RegisteredTool>,
     /// What the caller has seen of it.
-    pub(crate) planned: Planned<'a>,
+    pub(crate) planned: PlanStatus<'a>,
 }
 
 /// A call that may start.
-pub(crate) struct Approved<'a> {
+pub(crate) struct ApprovedStart<'a> {
     /// What the start has to use up; nothing where nobody was asked.
     pub(crate) binding: Option<Binding>,
     /// What must still be so.
-    pub(crate) planned: Planned<'a>,
+    pub(crate) planned: PlanStatus<'a>,
 }
 
 /// Where a question stands.
-enum Put {
+enum ApprovalState {
     Approved,
     Waiting {
         fence: Fence,
@@ -68,33 +68,33 @@ enum Put {
 }
 
 /// What a person is asked.
-struct Asked<'a> {
-    look: Option<Look<'a>>,
+struct ApprovalSubject<'a> {
+    look: Option<PreviewRun<'a>>,
     binding: Binding,
 }
 
-impl<'a> Approval<'a> {
+impl<'a> ApprovalFlow<'a> {
     fn policy(&self) -> &'a Policy {
         &self.engine.parts().policy
     }
 
-    fn prompts(&self) -> &'a Prompts {
+    fn prompts(&self) -> &'a PendingElicitations {
         self.engine.prompts()
     }
 
     /// The question as it is now. A yes is to what was shown: where the preview sees another world, it is another question.
-    async fn question(&self) -> Asked<'a> {
+    async fn question(&self) -> ApprovalSubject<'a> {
         let look = match self.preview {
-            Some(preview) => Some(Look::at(self.engine, self.call, preview).await),
+            Some(preview) => Some(PreviewRun::at(self.engine, self.call, preview).await),
             None => None,
         };
         let world = look.as_ref().and_then(|look| look.world);
-        Asked { binding: self.policy().binding(self.call.entry, world), look }
+        ApprovalSubject { binding: self.policy().binding(self.call.entry, world), look }
     }
 
     /// What a client has brought back from its person. Gives the question that they have answered, or left.
     async fn brought(&self, round: &Round) -> Option<Fence> {
-        let Some(Resumes::Approval { fence, binding }) = round.resumes else { return None };
+        let Some(ResumePoint::Approval { fence, binding }) = round.resumes else { return None };
         let fence = Fence(fence);
         let answer = round.answered(extension::APPROVAL);
         match answer.and_then(decided) {
@@ -106,7 +106,7 @@ impl<'a> Approval<'a> {
         Some(fence)
     }
 
-    fn prompt(&self, fence: Fence) -> Prompt {
+    fn prompt(&self, fence: Fence) -> ElicitationId {
         (self.operation.digest(), fence)
     }
 
@@ -115,13 +115,13 @@ impl<'a> Approval<'a> {
         self.policy().asks_client_of(&self.call.exchange.principal)
     }
 
-    async fn decide(&self, fence: Fence, binding: Binding, decision: Decision) {
+    async fn decide(&self, fence: Fence, binding: Binding, decision: Review) {
         if !self.asks_client() {
             return;
         }
-        let question = Question { fence, fingerprint: self.operation.fingerprint(), binding };
+        let question = RequestVersion { fence, fingerprint: self.operation.fingerprint(), binding };
         let by = self.call.exchange.principal.as_str().to_owned();
-        let event = Event::Decide { question, by, via: Via::Client, decision };
+        let event = Event::Decide { question, by, via: ApprovalChannel::Client, decision };
         // What is in the way of it is told by whatever comes next.
         match self.operation.say(event).await {
             Ok(_) => self.prompts().decided(self.prompt(fence)),
@@ -130,7 +130,7 @@ impl<'a> Approval<'a> {
     }
 
     /// A person's yes; or what the caller is told instead.
-    pub(crate) async fn get(&self, ctx: &Ctx) -> Result<Approved<'a>, Told> {
+    pub(crate) async fn get(&self, ctx: &Ctx) -> Result<ApprovedStart<'a>, Outcome> {
         // Who has left a question undecided is not asked it again.
         let left = self.brought(ctx.round()).await;
         let asks_client = self.asks_client() && ctx.client().capabilities.elicits_forms();
@@ -143,13 +143,15 @@ impl<'a> Approval<'a> {
             let asked = self.question().await;
             let planned = match &asked.look {
                 // Nobody is asked about a plan that does not hold.
-                Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
+                Some(look) => self.planned.seen_in(look, self.call).map_err(Outcome::Refused)?,
                 None => self.planned,
             };
             let (fence, until) = match self.put(ctx, &asked).await? {
-                Put::Approved => return Ok(Approved { binding: Some(asked.binding), planned }),
-                Put::Waiting { fence, until } => (fence, until),
-                Put::Changed => continue,
+                ApprovalState::Approved => {
+                    return Ok(ApprovedStart { binding: Some(asked.binding), planned });
+                }
+                ApprovalState::Waiting { fence, until } => (fence, until),
+                ApprovalState::Changed => continue,
             };
             let may_ask = asks_client && left != Some(fence);
             let is_modern = ctx.era() == Era::Modern;
@@ -165,10 +167,10 @@ impl<'a> Approval<'a> {
                     continue;
                 }
             }
-            let seen = Seen { fence, state: StateKind::Waiting };
+            let seen = RecordVersion { fence, state: StateKind::Waiting };
             if !self.hold(ctx, seen, begun).await {
                 // The review may have come at the last moment: a caller that is still here must not be told to wait for it.
-                if !matches!(self.put(ctx, &asked).await?, Put::Waiting { fence: now, .. } if now == fence)
+                if !matches!(self.put(ctx, &asked).await?, ApprovalState::Waiting { fence: now, .. } if now == fence)
                 {
                     continue;
                 }
@@ -179,41 +181,41 @@ impl<'a> Approval<'a> {
                 {
                     return Err(self.goes_back(fence, &asked));
                 }
-                return Err(Told::Refused(self.operation.approval_required(Some(until))));
+                return Err(Outcome::Refused(self.operation.approval_required(Some(until))));
             }
         }
-        Err(Told::Refused(self.operation.approval_required(None)))
+        Err(Outcome::Refused(self.operation.approval_required(None)))
     }
 
     /// The approval that this call has and has not used, bound to `binding`, unless what it was given for has changed since.
-    pub(crate) async fn given(&self, binding: Binding) -> Result<Approved<'a>, Told> {
+    pub(crate) async fn given(&self, binding: Binding) -> Result<ApprovedStart<'a>, Outcome> {
         let asked = self.question().await;
         if asked.binding != binding {
-            return Ok(Approved { binding: None, planned: self.planned });
+            return Ok(ApprovedStart { binding: None, planned: self.planned });
         }
         let planned = match &asked.look {
-            Some(look) => self.planned.seen_in(look, self.call).map_err(Told::Refused)?,
+            Some(look) => self.planned.seen_in(look, self.call).map_err(Outcome::Refused)?,
             None => self.planned,
         };
-        Ok(Approved { binding: Some(binding), planned })
+        Ok(ApprovedStart { binding: Some(binding), planned })
     }
 
-    fn request(&self, asked: &Asked<'_>) -> InputRequest {
+    fn request(&self, asked: &ApprovalSubject<'_>) -> InputRequest {
         let mut request = InputRequest::new(method::ELICIT);
         request.params = Some(raw(&self.form(asked)));
         request
     }
 
     /// The question as an answer, for clients that come back with theirs.
-    fn goes_back(&self, fence: Fence, asked: &Asked<'_>) -> Told {
+    fn goes_back(&self, fence: Fence, asked: &ApprovalSubject<'_>) -> Outcome {
         let questions = Questions::single(extension::APPROVAL, self.request(asked));
-        let resumes = Resumes::Approval { fence: fence.0, binding: asked.binding };
-        Told::Asks { questions, resumes }
+        let resumes = ResumePoint::Approval { fence: fence.0, binding: asked.binding };
+        Outcome::Asks { questions, resumes }
     }
 
     /// Asks the client while its request waits, until somebody has decided, here or elsewhere, or the person has left.
-    async fn ask_client(&self, ctx: &Ctx, fence: Fence, asked: &Asked<'_>) {
-        let seen = Seen { fence, state: StateKind::Waiting };
+    async fn ask_client(&self, ctx: &Ctx, fence: Fence, asked: &ApprovalSubject<'_>) {
+        let seen = RecordVersion { fence, state: StateKind::Waiting };
         let (request, stop) = (self.request(asked), ctx.gone().child_token());
         let mut answer = pin!(ctx.ask_session_until(&request, &stop));
         let said = tokio::select! {
@@ -232,7 +234,7 @@ impl<'a> Approval<'a> {
     }
 
     /// Puts the question where every operator sees it, or finds it there.
-    async fn put(&self, ctx: &Ctx, asked: &Asked<'_>) -> Result<Put, Told> {
+    async fn put(&self, ctx: &Ctx, asked: &ApprovalSubject<'_>) -> Result<ApprovalState, Outcome> {
         let event = Event::Ask {
             fingerprint: self.operation.fingerprint(),
             binding: asked.binding,
@@ -241,21 +243,23 @@ impl<'a> Approval<'a> {
             keyless: self.operation.is_keyless(),
         };
         match self.operation.ask(event, self.call).await {
-            Ok(Answer::Approved { .. }) => Ok(Put::Approved),
-            Ok(Answer::Waiting { fence, until, .. }) => Ok(Put::Waiting { fence, until }),
-            Ok(Answer::Refused(Refusal::TooLarge { len, most })) => {
-                Err(Told::Refused(words::too_large_to_ask(len, most)))
+            Ok(EventReply::Approved { .. }) => Ok(ApprovalState::Approved),
+            Ok(EventReply::Waiting { fence, until, .. }) => {
+                Ok(ApprovalState::Waiting { fence, until })
             }
-            Ok(other) => match self.operation.answered(other, Listener::Ctx(ctx)).await {
+            Ok(EventReply::Refused(EventError::TooLarge { len, most })) => {
+                Err(Outcome::Refused(words::too_large_to_ask(len, most)))
+            }
+            Ok(other) => match self.operation.answered(other, WaitingCaller::Ctx(ctx)).await {
                 Some(told) => Err(told),
-                None => Ok(Put::Changed),
+                None => Ok(ApprovalState::Changed),
             },
-            Err(error) => Err(Told::Refused(words::unavailable(&error))),
+            Err(error) => Err(Outcome::Refused(words::unavailable(&error))),
         }
     }
 
     /// Waits until something happens to the question; no longer than a call may be held.
-    async fn hold(&self, ctx: &Ctx, seen: Seen, begun: Instant) -> bool {
+    async fn hold(&self, ctx: &Ctx, seen: RecordVersion, begun: Instant) -> bool {
         let says = format!("{}{}", waiting::FOR_APPROVAL, self.operation.short_id());
         let mark = self.mark();
         loop {
@@ -273,7 +277,7 @@ impl<'a> Approval<'a> {
     }
 
     /// All that a person needs to know, from what we know ourselves and not from what a model says.
-    fn shown(&self, asked: &Asked<'_>) -> Value {
+    fn shown(&self, asked: &ApprovalSubject<'_>) -> Value {
         let Call { entry, exchange, .. } = self.call;
         let effect = self.call.effect();
         let (sent, readable) =
@@ -298,7 +302,7 @@ impl<'a> Approval<'a> {
         undo_of_call(self.call.entry, self.call.effect())
     }
 
-    fn form(&self, asked: &Asked<'_>) -> ElicitForm {
+    fn form(&self, asked: &ApprovalSubject<'_>) -> ElicitForm {
         let entry = self.call.entry;
         let description = entry.tool.definition().description.as_deref();
         // What cannot be seen in somebody's client cannot be agreed to there.
@@ -364,13 +368,13 @@ fn quoted(description: &str) -> String {
 pub(crate) async fn granted(
     policy: &Policy,
     call: &Call<'_>,
-    operation: &Operation,
+    operation: &RecordedCall,
 ) -> Result<Option<Grant>, ToolError> {
     let grants = operation.grants().await.map_err(|error| words::unavailable(&error))?;
     let (binding, arguments) =
         (policy.binding(call.entry, None), call.entry.without_key(call.arguments));
     Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
-        Pattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
+        ArgumentPattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
     }))
 }
 
@@ -381,31 +385,31 @@ pub(crate) async fn verdict(
     engine: &Engine,
     call: &Call<'_>,
     key: Option<&Key>,
-) -> (Judgement, Option<Box<Operation>>) {
+) -> (Verdict, Option<Box<RecordedCall>>) {
     let policy = &engine.parts().policy;
     let verdict = policy.judge(call.entry, call.hints);
     let operation = engine.ledger().and_then(|ledger| match key {
-        Some(key) => Some(Operation::new(ledger, call, key.clone())),
+        Some(key) => Some(RecordedCall::new(ledger, call, key.clone())),
         // Recorded because a reviewer is asked about it.
-        None => (verdict == Judgement::Ask).then(|| Operation::keyless(ledger, call)),
+        None => (verdict == Verdict::Ask).then(|| RecordedCall::keyless(ledger, call)),
     });
-    if let (Judgement::Ask, Some(kept)) = (verdict, &operation)
+    if let (Verdict::Ask, Some(kept)) = (verdict, &operation)
         && let Ok(Some(grant)) = granted(policy, call, kept).await
         && !kept.request().await.is_ok_and(|request| request.precedes(&grant))
     {
         // Without a key there is no record to find.
-        return (Judgement::Allow, operation.filter(|kept| !kept.is_keyless()));
+        return (Verdict::Allow, operation.filter(|kept| !kept.is_keyless()));
     }
     (verdict, operation)
 }
 
 /// Only a clear yes is one. Who leaves without an answer has decided nothing.
-fn decided(answer: &RawValue) -> Option<Decision> {
+fn decided(answer: &RawValue) -> Option<Review> {
     let answer = ElicitResult::decode(answer.into()).ok()?;
     let content = answer.content.and_then(|content| serde_json::to_value(&content).ok());
     match (answer.action, content.as_ref().and_then(|content| content["decision"].as_str())) {
-        (ElicitAction::Accept, Some("approve")) => Some(Decision::Approve),
-        (ElicitAction::Accept | ElicitAction::Decline, _) => Some(Decision::Deny { reason: None }),
+        (ElicitAction::Accept, Some("approve")) => Some(Review::Approve),
+        (ElicitAction::Accept | ElicitAction::Decline, _) => Some(Review::Deny { reason: None }),
         _ => None,
     }
 }

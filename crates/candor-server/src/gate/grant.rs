@@ -8,7 +8,7 @@ use serde_json::{Map, Value, json};
 ///
 /// As JSON: `{"action": {"is": "delete"}, "path": {"under": "notes"}, "content": {"any": true}}`.
 #[derive(Debug, Clone, PartialEq)]
-pub struct Pattern(Vec<(String, Fits)>);
+pub struct ArgumentPattern(Vec<(String, Fits)>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Fits {
@@ -32,18 +32,18 @@ impl fmt::Display for PatternError {
 
 impl std::error::Error for PatternError {}
 
-impl Pattern {
+impl ArgumentPattern {
     /// Exactly these arguments, but for those that are named in `any`, and for `under`, which may be that path and anything beneath it.
     ///
     /// # Errors
     /// An argument that is named is not there, or a path is none.
     ///
     /// ```
-    /// use candor_server::Pattern;
+    /// use candor_server::ArgumentPattern;
     /// use serde_json::json;
     ///
     /// let call = json!({"action": "delete", "path": "notes/a.txt"});
-    /// let pattern = Pattern::like(&call, &[], &[("path", "notes")])?;
+    /// let pattern = ArgumentPattern::like(&call, &[], &[("path", "notes")])?;
     /// assert!(pattern.fits(&json!({"action": "delete", "path": "notes/old/b.txt"})));
     /// assert!(!pattern.fits(&json!({"action": "delete", "path": "notes/../keys"})));
     /// assert!(!pattern.fits(&json!({"action": "delete", "path": "letters/b.txt"})));
@@ -82,7 +82,7 @@ impl Pattern {
         }
     }
 
-    /// Reads what [`Pattern::to_string`] has written. Whatever is not understood fits nothing, so it is refused.
+    /// Reads what [`ArgumentPattern::to_string`] has written. Whatever is not understood fits nothing, so it is refused.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
         let fits = members.into_iter().map(|(name, fit)| {
@@ -118,7 +118,7 @@ impl Pattern {
     }
 }
 
-impl fmt::Display for Pattern {
+impl fmt::Display for ArgumentPattern {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let members = self.0.iter().map(|(name, fit)| {
             let fit = match fit {
@@ -152,7 +152,7 @@ mod tests {
     #[test]
     fn a_path_that_leaves_the_folder_does_not_fit() {
         let call = json!({"path": "notes/a", "action": "delete"});
-        let pattern = Pattern::like(&call, &[], &[("path", "notes/")]).unwrap();
+        let pattern = ArgumentPattern::like(&call, &[], &[("path", "notes/")]).unwrap();
         let fits = |path: &str| pattern.fits(&json!({"path": path, "action": "delete"}));
         for inside in ["notes/a", "./notes/b/c", "notes/b/"] {
             assert!(fits(inside), "{inside}");
@@ -176,18 +176,18 @@ mod tests {
     #[test]
     fn every_argument_is_looked_at() {
         let call = json!({"id": 7, "force": false, "why": "old"});
-        let pattern = Pattern::like(&call, &["why"], &[]).unwrap();
+        let pattern = ArgumentPattern::like(&call, &["why"], &[]).unwrap();
         assert!(pattern.fits(&json!({"id": 7, "force": false})));
         assert!(pattern.fits(&json!({"id": 7, "force": false, "why": "other"})));
         assert!(!pattern.fits(&json!({"id": 7, "force": true})));
         assert!(!pattern.fits(&json!({"id": 7})));
         assert!(!pattern.fits(&json!({"id": 7, "force": false, "recursive": true})));
-        assert_eq!(Pattern::read(&pattern.to_string()), Some(pattern));
-        assert!(Pattern::like(&call, &["nobody"], &[]).is_err());
+        assert_eq!(ArgumentPattern::read(&pattern.to_string()), Some(pattern));
+        assert!(ArgumentPattern::like(&call, &["nobody"], &[]).is_err());
         for bad in
             ["", "[]", r#"{"a": 1}"#, r#"{"a": {"is": 1, "any": true}}"#, r#"{"a": {"like": 1}}"#]
         {
-            assert_eq!(Pattern::read(bad), None, "{bad}");
+            assert_eq!(ArgumentPattern::read(bad), None, "{bad}");
         }
     }
 }

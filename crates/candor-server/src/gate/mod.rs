@@ -14,19 +14,19 @@ pub(crate) mod prompts;
 use std::collections::HashMap;
 use std::time::Duration;
 
-use candor_hints::{Ask, Hints, Judgement};
+use candor_hints::{AskLevel, Hints, Verdict};
 use candor_protocol::Principal;
 use sha2::{Digest as _, Sha256};
 
-use crate::admission::plan::World;
-use crate::tool::Entry;
+use crate::admission::plan::StateDigest;
+use crate::tool::RegisteredTool;
 
-pub use grant::{Pattern, PatternError};
+pub use grant::{ArgumentPattern, PatternError};
 
 /// What a server asks about, and how.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
-    pub(crate) ask: Ask,
+    pub(crate) ask: AskLevel,
     pub(crate) by_tool: HashMap<String, Rule>,
     /// The caller's own client cannot decide.
     pub(crate) operators_only: bool,
@@ -37,7 +37,7 @@ pub(crate) struct Policy {
 impl Default for Policy {
     fn default() -> Self {
         Self {
-            ask: Ask::default(),
+            ask: AskLevel::default(),
             by_tool: HashMap::new(),
             operators_only: false,
             hold: Duration::from_secs(45),
@@ -48,7 +48,7 @@ impl Default for Policy {
 /// What a server says of one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
-    Ask(Ask),
+    Ask(AskLevel),
     Deny,
 }
 
@@ -72,18 +72,20 @@ impl Policy {
     /// Whether anybody may ever be asked.
     pub(crate) fn asks(&self) -> bool {
         let rules = self.by_tool.values();
-        self.ask != Ask::Never
-            || rules.into_iter().any(|rule| matches!(rule, Rule::Ask(ask) if *ask != Ask::Never))
+        self.ask != AskLevel::Never
+            || rules
+                .into_iter()
+                .any(|rule| matches!(rule, Rule::Ask(ask) if *ask != AskLevel::Never))
     }
 
     /// Nobody is asked less than the tool's author wants, nor less than the server does.
-    pub(crate) fn judge(&self, entry: &Entry, hints: Hints) -> Judgement {
+    pub(crate) fn judge(&self, entry: &RegisteredTool, hints: Hints) -> Verdict {
         let of_server = match self.by_tool.get(entry.name()) {
-            Some(Rule::Deny) => return Judgement::Deny,
+            Some(Rule::Deny) => return Verdict::Deny,
             Some(Rule::Ask(ask)) => *ask,
             None => self.ask,
         };
-        if of_server.max(entry.ask).covers(hints) { Judgement::Ask } else { Judgement::Allow }
+        if of_server.max(entry.ask).covers(hints) { Verdict::Ask } else { Verdict::Allow }
     }
 
     /// Tells it from others.
@@ -98,7 +100,11 @@ impl Policy {
 
     /// What an approval of a call is bound to, besides the call itself: the tool as it was, what is asked about, and the world as
     /// a preview saw it. A grant that is made from it is bound to the same, the world aside.
-    pub(crate) fn binding(&self, entry: &Entry, world: World) -> candor_ledger::Binding {
+    pub(crate) fn binding(
+        &self,
+        entry: &RegisteredTool,
+        world: StateDigest,
+    ) -> candor_ledger::Binding {
         let mut hash = Sha256::new();
         hash.update(b"candor/approval/2");
         hash.update(entry.digest());
@@ -114,9 +120,9 @@ mod tests {
     use super::*;
     use crate::tool::{JsonTool, ToolError};
 
-    fn entry(ask: Ask) -> Entry {
+    fn entry(ask: AskLevel) -> RegisteredTool {
         let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") });
-        Entry::of(std::sync::Arc::new(tool.hints(Hints::READS).ask(ask))).unwrap()
+        RegisteredTool::of(std::sync::Arc::new(tool.hints(Hints::READS).ask(ask))).unwrap()
     }
 
     #[test]
@@ -126,13 +132,25 @@ mod tests {
             Policy { ask: of_server, by_tool, ..Policy::default() }.judge(&entry(of_author), hints)
         };
         for (of_author, of_server, rule, hints, expected) in [
-            (Ask::Never, Ask::Never, None, Hints::DELETES, Judgement::Allow),
-            (Ask::Never, Ask::Destructive, None, Hints::DELETES, Judgement::Ask),
-            (Ask::Never, Ask::Destructive, None, Hints::ADDS, Judgement::Allow),
-            (Ask::Always, Ask::Never, None, Hints::READS, Judgement::Ask),
-            (Ask::Never, Ask::Always, Some(Rule::Ask(Ask::Never)), Hints::ADDS, Judgement::Allow),
-            (Ask::Writes, Ask::Always, Some(Rule::Ask(Ask::Never)), Hints::ADDS, Judgement::Ask),
-            (Ask::Always, Ask::Always, Some(Rule::Deny), Hints::READS, Judgement::Deny),
+            (AskLevel::Never, AskLevel::Never, None, Hints::DELETES, Verdict::Allow),
+            (AskLevel::Never, AskLevel::Destructive, None, Hints::DELETES, Verdict::Ask),
+            (AskLevel::Never, AskLevel::Destructive, None, Hints::ADDS, Verdict::Allow),
+            (AskLevel::Always, AskLevel::Never, None, Hints::READS, Verdict::Ask),
+            (
+                AskLevel::Never,
+                AskLevel::Always,
+                Some(Rule::Ask(AskLevel::Never)),
+                Hints::ADDS,
+                Verdict::Allow,
+            ),
+            (
+                AskLevel::Writes,
+                AskLevel::Always,
+                Some(Rule::Ask(AskLevel::Never)),
+                Hints::ADDS,
+                Verdict::Ask,
+            ),
+            (AskLevel::Always, AskLevel::Always, Some(Rule::Deny), Hints::READS, Verdict::Deny),
         ] {
             assert_eq!(judged(of_author, of_server, rule, hints), expected, "{rule:?} {hints:?}");
         }
@@ -142,19 +160,19 @@ mod tests {
     fn an_approval_is_bound_to_all_that_was_decided_under() {
         let policy = |ask| Policy { ask, ..Policy::default() };
         let denied =
-            |rule| Policy { by_tool: [("t".to_owned(), rule)].into(), ..policy(Ask::Writes) };
-        let (tool, world) = (entry(Ask::Never), Some([7; 32]));
+            |rule| Policy { by_tool: [("t".to_owned(), rule)].into(), ..policy(AskLevel::Writes) };
+        let (tool, world) = (entry(AskLevel::Never), Some([7; 32]));
         let all = [
-            policy(Ask::Writes).binding(&tool, None),
-            policy(Ask::Writes).binding(&tool, world),
-            policy(Ask::Always).binding(&tool, None),
+            policy(AskLevel::Writes).binding(&tool, None),
+            policy(AskLevel::Writes).binding(&tool, world),
+            policy(AskLevel::Always).binding(&tool, None),
             denied(Rule::Deny).binding(&tool, None),
-            denied(Rule::Ask(Ask::Never)).binding(&tool, None),
-            Policy { operators_only: true, ..policy(Ask::Writes) }.binding(&tool, None),
+            denied(Rule::Ask(AskLevel::Never)).binding(&tool, None),
+            Policy { operators_only: true, ..policy(AskLevel::Writes) }.binding(&tool, None),
         ];
         for (at, one) in all.iter().enumerate() {
             assert!(!all[..at].contains(one), "the one at {at} is like another");
         }
-        assert_eq!(policy(Ask::Writes).binding(&entry(Ask::Never), None), all[0]);
+        assert_eq!(policy(AskLevel::Writes).binding(&entry(AskLevel::Never), None), all[0]);
     }
 }

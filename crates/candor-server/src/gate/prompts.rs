@@ -9,14 +9,14 @@ use std::time::{Duration, Instant};
 use candor_ledger::{Fence, RecordDigest};
 
 /// A question: of which record, the how manieth.
-pub(crate) type Prompt = (RecordDigest, Fence);
+pub(crate) type ElicitationId = (RecordDigest, Fence);
 
 /// The questions that were put through clients and have not come back.
 #[derive(Debug, Default)]
-pub(crate) struct Prompts(Mutex<HashMap<Prompt, Put>>);
+pub(crate) struct PendingElicitations(Mutex<HashMap<ElicitationId, ElicitationState>>);
 
 #[derive(Debug, Clone, Copy)]
-enum Put {
+enum ElicitationState {
     /// The client's answer is waited for.
     Open,
     /// It went out with an answer to a request. Whether it has arrived nobody knows, so it is put again after a while.
@@ -28,56 +28,56 @@ enum Put {
 /// How long a question that was decided is remembered: longer than anybody takes from one look at the record to the next.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
-impl Prompts {
+impl PendingElicitations {
     /// Whether a question may go out with an answer now: it is not out, or has been for longer than anybody would wait.
-    pub(crate) fn send(&self, question: Prompt, again_after: Duration) -> bool {
+    pub(crate) fn send(&self, question: ElicitationId, again_after: Duration) -> bool {
         let mut out = self.lock();
         out.retain(|_, put| match put {
-            Put::Open => true,
-            Put::Sent(when) => when.elapsed() < again_after,
-            Put::Decided(when) => when.elapsed() < REMEMBERED,
+            ElicitationState::Open => true,
+            ElicitationState::Sent(when) => when.elapsed() < again_after,
+            ElicitationState::Decided(when) => when.elapsed() < REMEMBERED,
         });
         if out.contains_key(&question) {
             return false;
         }
-        out.insert(question, Put::Sent(Instant::now()));
+        out.insert(question, ElicitationState::Sent(Instant::now()));
         true
     }
 
     /// The same for one whose answer is waited for; it is out until it is decided, or this is dropped.
-    pub(crate) fn open(&self, question: Prompt, again_after: Duration) -> Option<Open<'_>> {
+    pub(crate) fn open(&self, question: ElicitationId, again_after: Duration) -> Option<Open<'_>> {
         if !self.send(question, again_after) {
             return None;
         }
-        self.lock().insert(question, Put::Open);
+        self.lock().insert(question, ElicitationState::Open);
         Some(Open { prompts: self, question })
     }
 
     /// It came back without a decision.
-    pub(crate) fn left(&self, question: Prompt) {
+    pub(crate) fn left(&self, question: ElicitationId) {
         self.lock().remove(&question);
     }
 
     /// It is decided, here or elsewhere.
-    pub(crate) fn decided(&self, question: Prompt) {
-        self.lock().insert(question, Put::Decided(Instant::now()));
+    pub(crate) fn decided(&self, question: ElicitationId) {
+        self.lock().insert(question, ElicitationState::Decided(Instant::now()));
     }
 
-    fn lock(&self) -> MutexGuard<'_, HashMap<Prompt, Put>> {
+    fn lock(&self) -> MutexGuard<'_, HashMap<ElicitationId, ElicitationState>> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
 /// A question whose answer is waited for.
 pub(crate) struct Open<'a> {
-    prompts: &'a Prompts,
-    question: Prompt,
+    prompts: &'a PendingElicitations,
+    question: ElicitationId,
 }
 
 impl Drop for Open<'_> {
     fn drop(&mut self) {
         let mut out = self.prompts.lock();
-        if let Some(Put::Open) = out.get(&self.question) {
+        if let Some(ElicitationState::Open) = out.get(&self.question) {
             out.remove(&self.question);
         }
     }
@@ -91,7 +91,7 @@ mod tests {
 
     #[test]
     fn a_question_is_out_until_it_comes_back_or_is_given_up() {
-        let (prompts, one) = (Prompts::default(), (RecordDigest([1; 32]), Fence(1)));
+        let (prompts, one) = (PendingElicitations::default(), (RecordDigest([1; 32]), Fence(1)));
         let next = (RecordDigest([1; 32]), Fence(2));
         assert!(prompts.send(one, LONG));
         assert!(!prompts.send(one, LONG) && prompts.open(one, LONG).is_none());

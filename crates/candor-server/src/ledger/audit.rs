@@ -5,14 +5,14 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use candor_hints::Effective;
-use candor_ledger::{AuditRow, Circumstances, Key, Moment, Note, Scope};
+use candor_hints::EffectiveHints;
+use candor_ledger::{AuditContext, AuditRow, CallNote, Key, Moment, Scope};
 use candor_protocol::Principal;
 use candor_protocol::types::Implementation;
 use serde_json::Value;
 
-use super::{Call, Noted};
-use crate::caller::Client;
+use super::{Call, CallEnd};
+use crate::caller::ClientInfo;
 use crate::people::when;
 
 /// Bytes of a shape that are kept. A caller chooses how much it sends; not how much is written down.
@@ -131,7 +131,7 @@ fn shown(value: &Value) -> String {
 
 /// The last calls that left no durable row.
 #[derive(Default)]
-pub(super) struct Recent(Mutex<Ring>);
+pub(super) struct RecentCalls(Mutex<Ring>);
 
 #[derive(Default)]
 struct Ring {
@@ -144,21 +144,21 @@ pub(super) struct Row {
     pub(super) principal: Principal,
     pub(super) tool: String,
     pub(super) key: Option<Key>,
-    pub(super) known: Known,
-    pub(super) ended: Noted,
+    pub(super) known: CallContext,
+    pub(super) ended: CallEnd,
 }
 
 /// What is known of a call before it runs, and is noted with whatever becomes of it.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct CallContext {
     client: Option<Arc<str>>,
     shape: String,
-    effect: Effective,
+    effect: EffectiveHints,
     /// By what it was permitted that a person would have been asked about.
     permitted: Option<String>,
 }
 
-impl Known {
+impl CallContext {
     pub(super) fn of(call: &Call<'_>, clients: &Clients) -> Self {
         Self {
             client: clients.name(&call.exchange.client),
@@ -177,14 +177,14 @@ impl Known {
     }
 
     /// Without the digest, which costs more than all the rest of a repetition.
-    pub(super) fn in_words(&self) -> Circumstances {
+    pub(super) fn in_words(&self) -> AuditContext {
         let said: Vec<_> =
             self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
-        Circumstances {
+        AuditContext {
             shape: Some(self.shape.as_str().into()),
             hints: Some(self.effect.in_words().into()),
             note: (!said.is_empty()).then(|| said.join(", ").into()),
-            ..Circumstances::default()
+            ..AuditContext::default()
         }
     }
 }
@@ -195,7 +195,7 @@ pub(super) struct Clients(Mutex<VecDeque<(Box<str>, Arc<str>)>>);
 
 impl Clients {
     /// A client in a word, if it says what it is.
-    fn name(&self, client: &Client) -> Option<Arc<str>> {
+    fn name(&self, client: &ClientInfo) -> Option<Arc<str>> {
         let said = client.said()?;
         if said.len() > SHORT {
             return client.info().map(|info| named(&info).into());
@@ -211,7 +211,7 @@ impl Clients {
     }
 }
 
-impl Recent {
+impl RecentCalls {
     pub(super) fn push(&self, call: Row) {
         let at = when::now();
         let mut ring = self.lock();
@@ -237,14 +237,14 @@ impl Recent {
 }
 
 impl Row {
-    pub(super) fn of(call: &Call<'_>, known: Known, ended: Noted) -> Self {
+    pub(super) fn of(call: &Call<'_>, known: CallContext, ended: CallEnd) -> Self {
         let principal = call.exchange.principal.clone();
         Self { principal, tool: call.entry.name().to_owned(), key: None, known, ended }
     }
 
-    pub(super) fn note(&self, server: &str, instance: &str) -> Note {
-        let Noted { event, outcome, duration } = self.ended;
-        Note {
+    pub(super) fn note(&self, server: &str, instance: &str) -> CallNote {
+        let CallEnd { event, outcome, duration } = self.ended;
+        CallNote {
             scope: Scope {
                 principal: self.principal.as_str().to_owned(),
                 server: server.to_owned(),
@@ -254,7 +254,7 @@ impl Row {
             key: self.key.clone(),
             event: event.to_owned(),
             outcome,
-            circumstances: Circumstances { duration, ..self.known.in_words() },
+            circumstances: AuditContext { duration, ..self.known.in_words() },
         }
     }
 }
@@ -297,7 +297,7 @@ mod tests {
         let clients = Clients::default();
         let client = |name: &str| {
             let capabilities = ClientCapabilities::new();
-            Client::new(Revision::LATEST_LEGACY, capabilities, &Implementation::new(name, "1"))
+            ClientInfo::new(Revision::LATEST_LEGACY, capabilities, &Implementation::new(name, "1"))
         };
         for n in 0..50 {
             for _ in 0..2 {
@@ -310,7 +310,7 @@ mod tests {
         assert_eq!(clients.0.lock().unwrap().len(), CLIENTS);
         let meta = json!({meta::PROTOCOL_VERSION: "2026-07-28", meta::CLIENT_CAPABILITIES: {}});
         let silent = Object::decode((&*raw(&meta)).into()).unwrap();
-        let silent = Client::from_meta(Arc::new(silent)).unwrap();
+        let silent = ClientInfo::from_meta(Arc::new(silent)).unwrap();
         assert_eq!(clients.name(&silent), None);
     }
 

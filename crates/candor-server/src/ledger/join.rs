@@ -2,13 +2,13 @@
 
 use std::time::{Duration, Instant};
 
-use candor_ledger::{Answer, Moment, Seen};
+use candor_ledger::{EventReply, Moment, RecordVersion};
 use candor_protocol::names::waiting;
 
-use super::operation::{Operation, Told};
+use super::operation::{Outcome, RecordedCall};
 use super::words;
 use crate::ctx::{self, Ctx};
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::tool::ToolError;
 
 /// Most attempts end sooner, and then there is nothing to say.
@@ -19,13 +19,13 @@ const SAY_SO: Duration = Duration::from_secs(10);
 
 /// The caller that waits.
 #[derive(Clone, Copy)]
-pub(crate) enum Listener<'a> {
+pub(crate) enum WaitingCaller<'a> {
     /// Before the call has a context.
-    Exchange(&'a Exchange),
+    Exchange(&'a RequestContext),
     Ctx(&'a Ctx),
 }
 
-impl Listener<'_> {
+impl WaitingCaller<'_> {
     async fn hear(&self, step: u32, message: &str) {
         match self {
             Self::Exchange(exchange) => ctx::tell_of_wait(exchange, step, message).await,
@@ -77,15 +77,15 @@ fn seconds(time: Duration) -> u64 {
     (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
 }
 
-impl Operation {
+impl RecordedCall {
     /// Waits until the running attempt ends, or its lease does, or until `until`. `None`: the record has changed.
     pub(super) async fn join(
         &self,
-        seen: Seen,
+        seen: RecordVersion,
         until: Instant,
-        listener: Listener<'_>,
-    ) -> Option<Told> {
-        if let Listener::Exchange(exchange) = listener {
+        listener: WaitingCaller<'_>,
+    ) -> Option<Outcome> {
+        if let WaitingCaller::Exchange(exchange) = listener {
             exchange.release_position();
         }
         let store = &self.ledger.0.store;
@@ -95,18 +95,18 @@ impl Operation {
             let left = until.saturating_duration_since(Instant::now());
             match tokio::time::timeout(left.min(pause), &mut watch).await {
                 Ok(Ok(())) => return None,
-                Ok(Err(error)) => return Some(Told::Refused(words::unavailable(&error))),
+                Ok(Err(error)) => return Some(Outcome::Refused(words::unavailable(&error))),
                 Err(_) => {}
             }
             let lease = match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
-                Ok(Some(Answer::InFlight { since, retry_after, silent_for, .. })) => {
+                Ok(Some(EventReply::InFlight { since, retry_after, silent_for, .. })) => {
                     Lease { started: since, ends_in: retry_after, silent_for }
                 }
                 Ok(_) => return None,
-                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
+                Err(error) => return Some(Outcome::Refused(words::unavailable(&error))),
             };
             if Instant::now() >= until {
-                return Some(Told::Refused(lease.refusal()));
+                return Some(Outcome::Refused(lease.refusal()));
             }
             if lease.is_silent() {
                 let (tool, ends_in) = (&self.id.scope.tool, seconds(lease.ends_in));

@@ -9,8 +9,8 @@ use http::HeaderMap;
 use serde_json::{Value, json};
 
 use crate::arguments::Arguments;
-use crate::exchange::Exchange;
-use crate::tool::{Entry, KEY_ARGUMENT, ToolError, code};
+use crate::exchange::RequestContext;
+use crate::tool::{KEY_ARGUMENT, RegisteredTool, ToolError, code};
 
 /// How names begin that the server itself gives to calls without a key. No caller can send one.
 pub(crate) const RESERVED: char = '~';
@@ -43,7 +43,10 @@ pub fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
 }
 
 /// The key that was sent beside the arguments, if one was.
-pub(crate) fn beside(exchange: &Exchange, params: &Object) -> Result<Option<Key>, ErrorObject> {
+pub(crate) fn beside(
+    exchange: &RequestContext,
+    params: &Object,
+) -> Result<Option<Key>, ErrorObject> {
     let refuse = |place: &str, problem: &dyn std::fmt::Display| {
         refused(format!("Invalid params: {place}: {problem}"))
     };
@@ -78,7 +81,7 @@ const TWO_KEYS: &str = "Invalid params: two different idempotency keys were sent
 /// Takes the key from among the arguments, where the framework has put it, and sees that it is the one that was sent beside
 /// them. Whether there must be one is not decided here: who only asks what a call would do need not have it.
 pub(crate) fn take(
-    entry: &Entry,
+    entry: &RegisteredTool,
     arguments: &mut Arguments,
     beside: Option<Key>,
 ) -> Result<Option<Key>, ToolError> {
@@ -114,7 +117,7 @@ pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>
 }
 
 /// What to say where a key must be, and is not.
-pub(crate) fn required(entry: &Entry) -> ToolError {
+pub(crate) fn required(entry: &RegisteredTool) -> ToolError {
     let what = format!(
         "{} needs an idempotency key. Nothing was run. Send a new unique key (a UUID) in `{KEY_ARGUMENT}`, and the same key \
          on every retry",

@@ -20,7 +20,7 @@ pub(crate) mod words;
 use std::sync::{Arc, Once, Weak};
 use std::time::{Duration, Instant};
 
-use candor_hints::{Effective, Hints};
+use candor_hints::{EffectiveHints, Hints};
 use candor_ledger::{AuditRow, Fingerprint, OutcomeKind, Scope, Store, StoreError};
 use candor_protocol::json::Object;
 use serde_json::Value;
@@ -30,14 +30,14 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 use crate::arguments::Arguments;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::limits::Limits;
-use crate::room::Room;
+use crate::room::SlotPool;
 use crate::seal::Seal;
-use crate::tool::{Entry, ToolError};
+use crate::tool::{RegisteredTool, ToolError};
 
 pub use audit::{Audit, KeepArguments};
-use audit::{Known, Row};
+use audit::{CallContext, Row};
 use replays::ReplayRows;
 
 /// How often somebody looks after the store, and after how many records at once.
@@ -49,9 +49,9 @@ const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A server's ledger. Cloning shares it.
 #[derive(Clone)]
-pub(crate) struct Ledger(Arc<Inner>);
+pub(crate) struct ServerLedger(Arc<LedgerInner>);
 
-struct Inner {
+struct LedgerInner {
     store: Arc<dyn Store>,
     /// The server's name, and what it serves.
     server: String,
@@ -61,11 +61,11 @@ struct Inner {
     audit: Audit,
     keep_arguments: KeepArguments,
     replays: ReplayRows,
-    recent: audit::Recent,
+    recent: audit::RecentCalls,
     clients: audit::Clients,
     /// Calls that go on whether or not their callers wait.
     running: TaskTracker,
-    room: Room,
+    room: SlotPool,
     /// Ends them.
     halt: CancellationToken,
     /// How long a repetition waits for the first call to end.
@@ -85,25 +85,25 @@ pub(crate) struct Setup {
 
 /// What is known of a call before it runs.
 pub(crate) struct Call<'a> {
-    pub(crate) entry: &'a Entry,
+    pub(crate) entry: &'a RegisteredTool,
     pub(crate) arguments: &'a Arguments,
     /// What it does whether or not it has a key.
     pub(crate) hints: Hints,
     pub(crate) has_key: bool,
-    pub(crate) exchange: &'a Exchange,
+    pub(crate) exchange: &'a RequestContext,
 }
 
 impl Call<'_> {
     /// Returns what reviewers and history are shown: what `tools/annotations` answers about the same call.
-    pub(crate) fn effect(&self) -> Effective {
+    pub(crate) fn effect(&self) -> EffectiveHints {
         self.entry.of_keyed(self.entry.with_sources(self.hints), self.has_key)
     }
 }
 
-impl Ledger {
+impl ServerLedger {
     pub(crate) fn new(setup: Setup, limits: &Limits) -> Self {
         let Setup { store, server, instance, digests, audit, keep_arguments } = setup;
-        Self(Arc::new(Inner {
+        Self(Arc::new(LedgerInner {
             store,
             server,
             instance,
@@ -111,10 +111,10 @@ impl Ledger {
             audit,
             keep_arguments,
             replays: ReplayRows::default(),
-            recent: audit::Recent::default(),
+            recent: audit::RecentCalls::default(),
             clients: audit::Clients::default(),
             running: TaskTracker::new(),
-            room: Room::new(limits.keyed_calls),
+            room: SlotPool::new(limits.keyed_calls),
             halt: CancellationToken::new(),
             join: limits.join,
             tended: Once::new(),
@@ -160,12 +160,17 @@ impl Ledger {
         }
     }
 
-    fn known(&self, call: &Call<'_>) -> Known {
-        Known::of(call, &self.0.clients)
+    fn known(&self, call: &Call<'_>) -> CallContext {
+        CallContext::of(call, &self.0.clients)
     }
 
     /// Notes a call that has ended, and has no record; and by what it was permitted that a person would have been asked about.
-    pub(crate) async fn note_end(&self, call: &Call<'_>, ended: Noted, permitted: Option<String>) {
+    pub(crate) async fn note_end(
+        &self,
+        call: &Call<'_>,
+        ended: CallEnd,
+        permitted: Option<String>,
+    ) {
         let row = Row::of(call, self.known(call).permitted(permitted), ended);
         let canonical = self.stays(call.hints).then(|| canonical(call));
         self.note(row, canonical.as_deref()).await;
@@ -173,14 +178,14 @@ impl Ledger {
 
     /// Notes a call that was refused, and has no record.
     pub(crate) async fn note_refusal(&self, call: &Call<'_>, error: &ToolError) {
-        let row = Row::of(call, self.known(call), Noted::of("refused"));
+        let row = Row::of(call, self.known(call), CallEnd::of("refused"));
         let canonical = self.keeps(error).then(|| canonical(call));
         self.note(row, canonical.as_deref()).await;
     }
 
     /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
-    pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> Watched<'a> {
-        Watched { ledger: self, call, begun: Instant::now(), ended: false }
+    pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> WatchedCall<'a> {
+        WatchedCall { ledger: self, call, begun: Instant::now(), ended: false }
     }
 
     /// The arguments that a record stores of a call that a reviewer is asked about.
@@ -243,13 +248,13 @@ impl Ledger {
 
 /// How a call ended that has no record.
 #[derive(Clone, Copy)]
-pub(crate) struct Noted {
+pub(crate) struct CallEnd {
     pub(crate) event: &'static str,
     pub(crate) outcome: Option<OutcomeKind>,
     pub(crate) duration: Option<Duration>,
 }
 
-impl Noted {
+impl CallEnd {
     /// Without any outcome.
     const fn of(event: &'static str) -> Self {
         Self { event, outcome: None, duration: None }
@@ -257,14 +262,14 @@ impl Noted {
 }
 
 /// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
-pub(crate) struct Watched<'a> {
-    ledger: &'a Ledger,
+pub(crate) struct WatchedCall<'a> {
+    ledger: &'a ServerLedger,
     call: &'a Call<'a>,
     begun: Instant,
     ended: bool,
 }
 
-impl Watched<'_> {
+impl WatchedCall<'_> {
     /// It has ended by itself: after this time.
     pub(crate) fn ended(mut self) -> Duration {
         self.ended = true;
@@ -272,11 +277,11 @@ impl Watched<'_> {
     }
 }
 
-impl Drop for Watched<'_> {
+impl Drop for WatchedCall<'_> {
     fn drop(&mut self) {
         let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
         let duration = Some(self.begun.elapsed());
-        let left = Noted { duration, ..Noted::of("left") };
+        let left = CallEnd { duration, ..CallEnd::of("left") };
         let row = Row::of(self.call, self.ledger.known(self.call), left);
         let canonical = self.ledger.stays(self.call.hints).then(|| canonical(self.call));
         let ledger = self.ledger.clone();
@@ -286,7 +291,7 @@ impl Drop for Watched<'_> {
     }
 }
 
-async fn tend(ledger: Weak<Inner>) {
+async fn tend(ledger: Weak<LedgerInner>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
         let Some(ledger) = ledger.upgrade() else { return };

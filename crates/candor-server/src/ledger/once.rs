@@ -7,8 +7,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use candor_ledger::{
-    Answer, Binding, CallError, Circumstances, Event, Fence, Harmless, Holder, Outcome,
-    OutcomeKind, Owner, Reason, Round, StoreError,
+    AuditContext, Binding, CallError, Event, EventReply, Fence, Holder, OutcomeKind, Owner,
+    RetryReason, Round, StoreError, StoredResult, UnknownReason,
 };
 use candor_protocol::json::raw;
 use candor_protocol::names::{extension, failure};
@@ -20,18 +20,18 @@ use tokio::sync::oneshot;
 use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
-use super::join::Listener;
-use super::operation::{Applied, Came, Mark, Operation, Told};
+use super::join::WaitingCaller;
+use super::operation::{EventResult, Outcome, RecordNote, RecordedCall, ResultOrigin};
 use super::words;
 use crate::ctx::Ctx;
-use crate::round::{Questions, Resumes};
+use crate::round::{Questions, ResumePoint};
 use crate::trace;
 
 /// How long an outcome that could not be written is tried again.
 const INSIST: Duration = Duration::from_secs(10 * 60);
 
 /// How a handler ended, as far as its record is concerned.
-pub(crate) enum Ended {
+pub(crate) enum HandlerResult {
     /// With something that the caller gets.
     Result {
         result: CallToolResult,
@@ -48,7 +48,7 @@ pub(crate) enum Ended {
     Panicked,
 }
 
-impl Ended {
+impl HandlerResult {
     /// What sort of outcome it is, if it is one.
     pub(crate) const fn kind(&self) -> Option<OutcomeKind> {
         match self {
@@ -81,7 +81,7 @@ fn error_of(result: &CallToolResult) -> CallError {
 }
 
 /// Why a handler did not end by itself.
-enum Interrupted {
+enum InterruptReason {
     /// It only reads, and nobody waits for it any more.
     TakenBack,
     /// The server ends.
@@ -95,20 +95,20 @@ struct Claim {
     attempt: u32,
 }
 
-impl Operation {
+impl RecordedCall {
     /// Claims, runs and records, in a task that nobody who hangs up can stop. Ends when there is something to tell, or at the
     /// caller's deadline; the task goes on.
-    pub(crate) async fn carry_out(
+    pub(crate) async fn run_recorded(
         self: Box<Self>,
         ctx: &Ctx,
         approval: Option<Binding>,
-        resumes: Option<Resumes>,
-        work: BoxFuture<'static, Ended>,
-    ) -> Told {
+        resumes: Option<ResumePoint>,
+        work: BoxFuture<'static, HandlerResult>,
+    ) -> Outcome {
         let ledger = self.ledger.clone();
         let room = match ledger.0.room.try_take(self.sharer.as_ref()) {
             Ok(taken) => taken,
-            Err(full) => return Told::Refused(words::full(full)),
+            Err(full) => return Outcome::Refused(words::full(full)),
         };
         ledger.tend();
         let (tell, told) = oneshot::channel();
@@ -120,10 +120,10 @@ impl Operation {
         ledger.0.running.spawn(trace::carried(task.in_current_span()));
         tokio::select! {
             biased;
-            told = told => told.unwrap_or_else(|_| Told::Refused(words::lost())),
+            told = told => told.unwrap_or_else(|_| Outcome::Refused(words::lost())),
             () = ctx.deadline().passed() => {
                 ctx.let_go().await;
-                Told::Refused(words::in_progress(None, Duration::MAX))
+                Outcome::Refused(words::in_progress(None, Duration::MAX))
             }
         }
     }
@@ -132,9 +132,9 @@ impl Operation {
         self: Arc<Self>,
         caller: &Ctx,
         approval: Option<Binding>,
-        resumes: Option<Resumes>,
-        work: BoxFuture<'static, Ended>,
-        tell: oneshot::Sender<Told>,
+        resumes: Option<ResumePoint>,
+        work: BoxFuture<'static, HandlerResult>,
+        tell: oneshot::Sender<Outcome>,
     ) {
         let claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
@@ -157,17 +157,17 @@ impl Operation {
             biased;
             ended = work => Ok(ended),
             // Whoever reads may be interrupted.
-            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(Interrupted::TakenBack),
-            () = self.ledger.0.halt.cancelled() => Err(Interrupted::Halted),
+            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(InterruptReason::TakenBack),
+            () = self.ledger.0.halt.cancelled() => Err(InterruptReason::Halted),
         };
         if ended.is_err() {
             // What it has begun on other threads is not dropped with it.
             caller.stop();
         }
-        let error = ended.as_ref().ok().and_then(Ended::error);
+        let error = ended.as_ref().ok().and_then(HandlerResult::error);
         let (event, told) = self.conclude(claim, ended);
         let duration = Some(begun.elapsed());
-        let circumstances = Circumstances { duration, error, ..Circumstances::default() };
+        let circumstances = AuditContext { duration, error, ..AuditContext::default() };
         let written = self.apply(event.clone(), circumstances.clone()).await;
         // A task that the handler has left running says nothing after the answer.
         caller.end().await;
@@ -184,20 +184,20 @@ impl Operation {
         &self,
         caller: &Ctx,
         approval: Option<Binding>,
-        resumes: Option<Resumes>,
-    ) -> Result<Claim, Option<Told>> {
-        let refused = |error: StoreError| Some(Told::Refused(words::unavailable(&error)));
+        resumes: Option<ResumePoint>,
+    ) -> Result<Claim, Option<Outcome>> {
+        let refused = |error: StoreError| Some(Outcome::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature());
         // Who brings an answer goes on with what has asked for it, or with nothing: that was approved, if it had to be, and a new start
         // was not.
-        let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
+        let goes_on = matches!(resumes, Some(ResumePoint::Round { .. }));
         let event = match resumes {
-            None | Some(Resumes::Approval { .. }) => {
+            None | Some(ResumePoint::Approval { .. }) => {
                 Event::Start { fingerprint, owner, by_nature, approval }
             }
-            Some(Resumes::Round { fence, round }) => {
+            Some(ResumePoint::Round { fence, round }) => {
                 let (fence, round) = (Fence(fence), Round(round));
                 Event::Resume { fingerprint, fence, round, owner }
             }
@@ -209,10 +209,10 @@ impl Operation {
             }
             // It would be stopped at its first pause.
             if self.ledger.0.halt.is_cancelled() {
-                return Err(Some(Told::Refused(words::busy())));
+                return Err(Some(Outcome::Refused(words::busy())));
             }
             match self.apply(event.clone(), self.starting()).await.map_err(refused)? {
-                Answer::Started { fence, attempt } | Answer::Resumed { fence, attempt } => {
+                EventReply::Started { fence, attempt } | EventReply::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
                 // Another call like it was quicker, and has used up what a reviewer approved once, or closed the request. This one is
@@ -220,14 +220,17 @@ impl Operation {
                 answer
                     if self.keyless
                         && !goes_on
-                        && !matches!(answer, Answer::Waiting { .. } | Answer::Denied { .. }) =>
+                        && !matches!(
+                            answer,
+                            EventReply::Waiting { .. } | EventReply::Denied { .. }
+                        ) =>
                 {
-                    return Err(Some(Told::Refused(words::approval_gone())));
+                    return Err(Some(Outcome::Refused(words::approval_gone())));
                 }
                 answer => {
                     let told = tokio::select! {
                         biased;
-                        told = self.told(answer, until, Listener::Ctx(caller)) => told,
+                        told = self.told(answer, until, WaitingCaller::Ctx(caller)) => told,
                         () = caller.gone().cancelled() => return Err(None),
                     };
                     if told.is_some() {
@@ -243,77 +246,77 @@ impl Operation {
     fn conclude(
         &self,
         Claim { holder, attempt }: Claim,
-        ended: Result<Ended, Interrupted>,
-    ) -> (Event, Tell) {
+        ended: Result<HandlerResult, InterruptReason>,
+    ) -> (Event, MakeOutcome) {
         let key = self.callers_key();
         match ended {
-            Ok(Ended::Result { result, kind, not_started }) => {
+            Ok(HandlerResult::Result { result, kind, not_started }) => {
                 let failed = kind == OutcomeKind::Failure;
                 let harmless = match (failed, not_started, self.by_nature()) {
-                    (true, true, _) => Some(Harmless::NothingHappened),
-                    (true, false, true) => Some(Harmless::ByNature),
+                    (true, true, _) => Some(RetryReason::NothingHappened),
+                    (true, false, true) => Some(RetryReason::ByNature),
                     _ => None,
                 };
                 let event = match harmless {
                     Some(why) => Event::Discard { holder, why },
                     None => {
                         let bytes = raw(&result).get().as_bytes().to_vec();
-                        Event::Complete { holder, outcome: Outcome::new(kind, bytes) }
+                        Event::Complete { holder, outcome: StoredResult::new(kind, bytes) }
                     }
                 };
-                let tell = move |written: &Applied| {
-                    let recorded = matches!(written, Ok(Answer::Done));
+                let tell = move |written: &EventResult| {
+                    let recorded = matches!(written, Ok(EventReply::Done));
                     // Nothing is kept of what did no harm, and the same key may be tried again.
-                    let came = Came::Now { recorded, releases: harmless.is_some() };
-                    let mark = Mark { key, attempt, came };
-                    Told::Result { result, mark }
+                    let came = ResultOrigin::Now { recorded, releases: harmless.is_some() };
+                    let mark = RecordNote { key, attempt, came };
+                    Outcome::Result { result, mark }
                 };
                 (event, Box::new(tell))
             }
-            Ok(Ended::Asks(questions)) => {
-                let asked = Outcome::new(OutcomeKind::Success, questions.to_bytes());
-                let tell = move |written: &Applied| match written {
-                    Ok(Answer::Suspended { fence, round, .. }) => {
-                        let resumes = Resumes::Round { fence: fence.0, round: round.0 };
-                        Told::Asks { questions, resumes }
+            Ok(HandlerResult::Asks(questions)) => {
+                let asked = StoredResult::new(OutcomeKind::Success, questions.to_bytes());
+                let tell = move |written: &EventResult| match written {
+                    Ok(EventReply::Suspended { fence, round, .. }) => {
+                        let resumes = ResumePoint::Round { fence: fence.0, round: round.0 };
+                        Outcome::Asks { questions, resumes }
                     }
-                    Ok(_) => Told::Refused(words::lost()),
-                    Err(error) => Told::Refused(words::unavailable(error)),
+                    Ok(_) => Outcome::Refused(words::lost()),
+                    Err(error) => Outcome::Refused(words::unavailable(error)),
                 };
                 (Event::Suspend { holder, asked }, Box::new(tell))
             }
-            Ok(Ended::Unasked(error)) => {
-                let event = Event::Discard { holder, why: Harmless::NothingHappened };
-                (event, Box::new(move |_| Told::Failed(error)))
+            Ok(HandlerResult::Unasked(error)) => {
+                let event = Event::Discard { holder, why: RetryReason::NothingHappened };
+                (event, Box::new(move |_| Outcome::Failed(error)))
             }
-            Ok(Ended::Panicked) => self.unknown(holder, Reason::Panicked),
-            Err(Interrupted::TakenBack) => {
-                let event = Event::Discard { holder, why: Harmless::ByNature };
-                (event, Box::new(|_| Told::Refused(words::lost())))
+            Ok(HandlerResult::Panicked) => self.unknown(holder, UnknownReason::Panicked),
+            Err(InterruptReason::TakenBack) => {
+                let event = Event::Discard { holder, why: RetryReason::ByNature };
+                (event, Box::new(|_| Outcome::Refused(words::lost())))
             }
-            Err(Interrupted::Halted) => self.unknown(holder, Reason::Stopped),
+            Err(InterruptReason::Halted) => self.unknown(holder, UnknownReason::Stopped),
         }
     }
 
-    fn unknown(&self, holder: Holder, reason: Reason) -> (Event, Tell) {
+    fn unknown(&self, holder: Holder, reason: UnknownReason) -> (Event, MakeOutcome) {
         let error = match self.by_nature() {
             true => words::may_be_repeated(reason),
             false => words::outcome_unknown(reason, None),
         };
-        (Event::Unknown { holder, reason }, Box::new(move |_| Told::Refused(error)))
+        (Event::Unknown { holder, reason }, Box::new(move |_| Outcome::Refused(error)))
     }
 
     /// Says that the owner lives, until dropped. A task of its own: a handler that does not let go of its thread must not
     /// look dead.
-    fn keep_alive(self: &Arc<Self>, holder: Holder) -> Heart {
+    fn keep_alive(self: &Arc<Self>, holder: Holder) -> LeaseRenewal {
         let operation = Arc::clone(self);
         let every = operation.ledger.0.store.rules().lease / 3;
-        Heart(tokio::spawn(async move {
+        LeaseRenewal(tokio::spawn(async move {
             loop {
                 tokio::time::sleep(every).await;
                 let event = Event::Heartbeat(holder);
-                match operation.apply(event, Circumstances::default()).await {
-                    Ok(Answer::Done) => {}
+                match operation.apply(event, AuditContext::default()).await {
+                    Ok(EventReply::Done) => {}
                     Ok(_) => {
                         tracing::warn!(
                             tool = operation.id.scope.tool,
@@ -328,7 +331,7 @@ impl Operation {
     }
 
     /// Tries again to write down what came of the call. What is said twice changes nothing.
-    async fn insist(&self, event: Event, circumstances: Circumstances) {
+    async fn insist(&self, event: Event, circumstances: AuditContext) {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(200);
         let mut halted = false;
@@ -348,12 +351,12 @@ impl Operation {
 }
 
 /// What the caller is told then.
-type Tell = Box<dyn FnOnce(&Applied) -> Told + Send>;
+type MakeOutcome = Box<dyn FnOnce(&EventResult) -> Outcome + Send>;
 
 /// Beats until dropped.
-struct Heart(JoinHandle<()>);
+struct LeaseRenewal(JoinHandle<()>);
 
-impl Drop for Heart {
+impl Drop for LeaseRenewal {
     fn drop(&mut self) {
         self.0.abort();
     }

@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use candor_hints::Hints;
 use candor_ledger::{
-    Answer, Binding, Body, Circumstances, Event, Fingerprint, Grant, Key, Moment, Note, Record,
-    RecordDigest, RecordId, Seen, State, StoreError,
+    AuditContext, Binding, Body, CallNote, Event, EventReply, Fingerprint, Grant, Key, Moment,
+    Record, RecordDigest, RecordId, RecordState, RecordVersion, StoreError,
 };
 use candor_protocol::Principal;
 use candor_protocol::json::{Decode, Object, RawValue};
@@ -16,18 +16,18 @@ use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::CallToolResult;
 use serde::ser::{Serialize, SerializeMap, Serializer};
 
-use super::audit::{Known, Row};
-use super::join::Listener;
-use super::{Audit, Call, Ledger, Noted, canonical, fingerprint, words};
-use crate::exchange::Exchange;
+use super::audit::{CallContext, Row};
+use super::join::WaitingCaller;
+use super::{Audit, Call, CallEnd, ServerLedger, canonical, fingerprint, words};
+use crate::exchange::RequestContext;
 use crate::hex::hex;
 use crate::people::when;
-use crate::round::{Questions, Resumes};
+use crate::round::{Questions, ResumePoint};
 use crate::tool::ToolError;
 
 /// A call that has a key, its caller's or one that the server has given it.
-pub(crate) struct Operation {
-    pub(super) ledger: Ledger,
+pub(crate) struct RecordedCall {
+    pub(super) ledger: ServerLedger,
     pub(super) id: RecordId,
     /// In whose share its place counts, where callers are told apart.
     pub(super) sharer: Option<Principal>,
@@ -36,7 +36,7 @@ pub(crate) struct Operation {
     /// It has no key of its own, and is recorded because a person is asked about it.
     pub(super) keyless: bool,
     principal: Principal,
-    known: Known,
+    known: CallContext,
     /// The arguments that the key stands for.
     canonical: String,
     /// The arguments that its record stores from the start on, if it does.
@@ -44,13 +44,13 @@ pub(crate) struct Operation {
 }
 
 /// What the caller is told.
-pub(crate) enum Told {
+pub(crate) enum Outcome {
     /// The result, with what is to be said of its record.
-    Result { result: CallToolResult, mark: Mark },
+    Result { result: CallToolResult, mark: RecordNote },
     /// The result of an earlier attempt, as it is kept.
-    Replay { kept: Object, mark: Mark },
+    Replay { kept: Object, mark: RecordNote },
     /// Questions, and where their answers belong.
-    Asks { questions: Questions, resumes: Resumes },
+    Asks { questions: Questions, resumes: ResumePoint },
     /// Why there is no result.
     Refused(ToolError),
     /// The same as an error of the protocol.
@@ -84,29 +84,29 @@ impl Request {
 }
 
 /// What is said of a record, beside a result.
-pub(crate) struct Mark {
+pub(crate) struct RecordNote {
     /// The name that the caller has given to it.
     pub(super) key: Option<String>,
     pub(super) attempt: u32,
-    pub(super) came: Came,
+    pub(super) came: ResultOrigin,
 }
 
 /// What a result has to do with its record.
-pub(super) enum Came {
+pub(super) enum ResultOrigin {
     /// It was made just now. What was recorded may be that nothing happened: then the same key may be tried again.
     Now { recorded: bool, releases: bool },
     /// It was kept; perhaps because somebody found out what had come of the call.
     Before { completed: Moment, resolved_by: Option<String> },
 }
 
-impl Mark {
+impl RecordNote {
     /// Returns true if the result comes from an earlier attempt.
     pub(crate) fn is_replay(&self) -> bool {
-        matches!(self.came, Came::Before { .. })
+        matches!(self.came, ResultOrigin::Before { .. })
     }
 }
 
-impl Serialize for Mark {
+impl Serialize for RecordNote {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let mut map = serializer.serialize_map(None)?;
         if let Some(key) = &self.key {
@@ -115,13 +115,13 @@ impl Serialize for Mark {
         map.serialize_entry("replayed", &self.is_replay())?;
         map.serialize_entry("attempt", &self.attempt)?;
         match &self.came {
-            Came::Now { recorded, releases } => {
+            ResultOrigin::Now { recorded, releases } => {
                 map.serialize_entry("recorded", recorded)?;
                 if *releases {
                     map.serialize_entry("released", recorded)?;
                 }
             }
-            Came::Before { completed, resolved_by } => {
+            ResultOrigin::Before { completed, resolved_by } => {
                 map.serialize_entry("completedAt", &when::written(*completed))?;
                 if let Some(by) = resolved_by {
                     map.serialize_entry("resolvedBy", by)?;
@@ -132,15 +132,15 @@ impl Serialize for Mark {
     }
 }
 
-impl Operation {
+impl RecordedCall {
     /// One with a key.
-    pub(crate) fn new(ledger: &Ledger, call: &Call<'_>, key: Key) -> Box<Self> {
+    pub(crate) fn new(ledger: &ServerLedger, call: &Call<'_>, key: Key) -> Box<Self> {
         let canonical = canonical(call);
         Self::named(ledger, call, key, fingerprint(&canonical), canonical)
     }
 
     /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
-    pub(crate) fn keyless(ledger: &Ledger, call: &Call<'_>) -> Box<Self> {
+    pub(crate) fn keyless(ledger: &ServerLedger, call: &Call<'_>) -> Box<Self> {
         let canonical = canonical(call);
         let fingerprint = fingerprint(&canonical);
         let name = format!("{}{}", super::key::RESERVED, hex(&fingerprint.0[..16]));
@@ -152,7 +152,7 @@ impl Operation {
 
     /// Boxed: most calls have none, and every one carries room for it from stage to stage.
     fn named(
-        ledger: &Ledger,
+        ledger: &ServerLedger,
         call: &Call<'_>,
         key: Key,
         fingerprint: Fingerprint,
@@ -204,20 +204,20 @@ impl Operation {
     }
 
     /// Lets something happen to its record that is not the call itself.
-    pub(crate) async fn say(&self, event: Event) -> Applied {
+    pub(crate) async fn say(&self, event: Event) -> EventResult {
         self.ledger.tend();
         self.apply(event, self.digested()).await
     }
 
     /// Asks a reviewer; the record stores the arguments of this call, if the server wants that.
-    pub(crate) async fn ask(&self, event: Event, call: &Call<'_>) -> Applied {
+    pub(crate) async fn ask(&self, event: Event, call: &Call<'_>) -> EventResult {
         self.ledger.tend();
         let arguments = self.ledger.reviewed_arguments(call);
-        self.apply(event, Circumstances { arguments, ..self.digested() }).await
+        self.apply(event, AuditContext { arguments, ..self.digested() }).await
     }
 
     /// Ends when its record no longer stands there.
-    pub(crate) async fn changed(&self, seen: Seen) -> Result<(), StoreError> {
+    pub(crate) async fn changed(&self, seen: RecordVersion) -> Result<(), StoreError> {
         self.ledger.0.store.watch(&self.id, seen).await
     }
 
@@ -233,7 +233,11 @@ impl Operation {
     }
 
     /// What the caller is told of a record that is in the way of asking.
-    pub(crate) async fn answered(&self, answer: Answer, listener: Listener<'_>) -> Option<Told> {
+    pub(crate) async fn answered(
+        &self,
+        answer: EventReply,
+        listener: WaitingCaller<'_>,
+    ) -> Option<Outcome> {
         self.told(answer, Instant::now() + self.ledger.0.join, listener).await
     }
 
@@ -242,13 +246,13 @@ impl Operation {
         let store = &self.ledger.0.store;
         let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
         Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
-            Some(Record { state: State::Waiting { .. }, .. }) => Request::Open,
-            Some(Record { state: State::Approved { binding, .. }, .. }) => {
+            Some(Record { state: RecordState::Waiting { .. }, .. }) => Request::Open,
+            Some(Record { state: RecordState::Approved { binding, .. }, .. }) => {
                 Request::Approved(binding)
             }
-            Some(Record { state: State::Denied { since, .. }, .. }) => {
+            Some(Record { state: RecordState::Denied { since, .. }, .. }) => {
                 match store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
-                    Some(Answer::Denied { by, reason, .. }) => {
+                    Some(EventReply::Denied { by, reason, .. }) => {
                         Request::Denied { since, error: words::denied(&by, reason.as_deref()) }
                     }
                     _ => Request::None,
@@ -259,7 +263,7 @@ impl Operation {
     }
 
     /// What is on record of it, without any waiting.
-    pub(crate) async fn look(&self) -> Result<Option<Answer>, StoreError> {
+    pub(crate) async fn look(&self) -> Result<Option<EventReply>, StoreError> {
         let store = &self.ledger.0.store;
         if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
             return Ok(Some(answer));
@@ -267,28 +271,28 @@ impl Operation {
         // An approval is in nobody's way, and yet worth knowing of.
         let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
         Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
-            Some(Record { fence, state: State::Approved { by, via, until, .. }, .. }) => {
-                Some(Answer::Approved { fence, by, via, until })
+            Some(Record { fence, state: RecordState::Approved { by, via, until, .. }, .. }) => {
+                Some(EventReply::Approved { fence, by, via, until })
             }
             _ => None,
         })
     }
 
     /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
-    pub(crate) async fn recall(&self, exchange: &Exchange) -> Option<Told> {
+    pub(crate) async fn recall(&self, exchange: &RequestContext) -> Option<Outcome> {
         let until = Instant::now() + self.ledger.0.join;
         loop {
             let store = &self.ledger.0.store;
             match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
                 // Whether a person must still be asked is for the gate to say.
-                Ok(None | Some(Answer::Waiting { .. })) => return None,
+                Ok(None | Some(EventReply::Waiting { .. })) => return None,
                 Ok(Some(answer)) => {
-                    let listener = Listener::Exchange(exchange);
+                    let listener = WaitingCaller::Exchange(exchange);
                     if let Some(told) = self.told(answer, until, listener).await {
                         return Some(told);
                     }
                 }
-                Err(error) => return Some(Told::Refused(words::unavailable(&error))),
+                Err(error) => return Some(Outcome::Refused(words::unavailable(&error))),
             }
         }
     }
@@ -296,55 +300,62 @@ impl Operation {
     /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
     pub(super) async fn told(
         &self,
-        answer: Answer,
+        answer: EventReply,
         until: Instant,
-        listener: Listener<'_>,
-    ) -> Option<Told> {
+        listener: WaitingCaller<'_>,
+    ) -> Option<Outcome> {
         let key = &self.id.key;
         Some(match answer {
-            Answer::Replay { outcome, completed, attempt, resolved_by } => match &outcome.body {
-                Body::Omitted { len, .. } => Told::Refused(words::omitted(*len, completed)),
-                Body::Kept(bytes) => match read(bytes) {
-                    Some(kept) => {
-                        let came = Came::Before { completed, resolved_by };
-                        Told::Replay { kept, mark: Mark { key: self.callers_key(), attempt, came } }
-                    }
-                    None => Told::Refused(words::unreadable()),
-                },
-            },
-            Answer::InFlight { fence, state, .. } => {
-                // Boxed: few calls come to it, and all carry room for it.
-                return Box::pin(self.join(Seen { fence, state }, until, listener)).await;
+            EventReply::Replay { outcome, completed, attempt, resolved_by } => {
+                match &outcome.body {
+                    Body::Omitted { len, .. } => Outcome::Refused(words::omitted(*len, completed)),
+                    Body::Kept(bytes) => match read(bytes) {
+                        Some(kept) => {
+                            let came = ResultOrigin::Before { completed, resolved_by };
+                            Outcome::Replay {
+                                kept,
+                                mark: RecordNote { key: self.callers_key(), attempt, came },
+                            }
+                        }
+                        None => Outcome::Refused(words::unreadable()),
+                    },
+                }
             }
-            Answer::Suspended { fence, round, asked, .. } => {
+            EventReply::InFlight { fence, state, .. } => {
+                // Boxed: few calls come to it, and all carry room for it.
+                return Box::pin(self.join(RecordVersion { fence, state }, until, listener)).await;
+            }
+            EventReply::Suspended { fence, round, asked, .. } => {
                 let kept = match &asked.body {
                     Body::Kept(bytes) => Questions::from_bytes(bytes),
                     Body::Omitted { .. } => None,
                 };
-                let resumes = Resumes::Round { fence: fence.0, round: round.0 };
+                let resumes = ResumePoint::Round { fence: fence.0, round: round.0 };
                 kept.map_or_else(
-                    || Told::Refused(words::waits_elsewhere()),
-                    |questions| Told::Asks { questions, resumes },
+                    || Outcome::Refused(words::waits_elsewhere()),
+                    |questions| Outcome::Asks { questions, resumes },
                 )
             }
-            Answer::KeyReused => Told::Refused(words::key_reused(key)),
-            Answer::OutcomeUnknown { reason, since } => {
-                Told::Refused(words::outcome_unknown(reason, Some(since)))
+            EventReply::KeyReused => Outcome::Refused(words::key_reused(key)),
+            EventReply::OutcomeUnknown { reason, since } => {
+                Outcome::Refused(words::outcome_unknown(reason, Some(since)))
             }
-            Answer::Expired { until } => Told::Refused(words::expired(until)),
-            Answer::Abandoned { by, .. } => Told::Refused(words::abandoned(&by)),
-            Answer::Waiting { until, .. } => Told::Refused(self.approval_required(Some(until))),
-            Answer::Denied { by, reason, .. } => {
-                Told::Refused(words::denied(&by, reason.as_deref()))
+            EventReply::Expired { until } => Outcome::Refused(words::expired(until)),
+            EventReply::Abandoned { by, .. } => Outcome::Refused(words::abandoned(&by)),
+            EventReply::Waiting { until, .. } => {
+                Outcome::Refused(self.approval_required(Some(until)))
             }
-            Answer::Approved { .. } => Told::Refused(self.approval_required(None)),
-            Answer::NotApproved => Told::Refused(words::approval_gone()),
-            Answer::Lost
-            | Answer::Done
-            | Answer::Refused(_)
-            | Answer::Claimed { .. }
-            | Answer::Started { .. }
-            | Answer::Resumed { .. } => Told::Failed(ErrorObject::invalid_params(
+            EventReply::Denied { by, reason, .. } => {
+                Outcome::Refused(words::denied(&by, reason.as_deref()))
+            }
+            EventReply::Approved { .. } => Outcome::Refused(self.approval_required(None)),
+            EventReply::NotApproved => Outcome::Refused(words::approval_gone()),
+            EventReply::Lost
+            | EventReply::Done
+            | EventReply::Refused(_)
+            | EventReply::Claimed { .. }
+            | EventReply::Started { .. }
+            | EventReply::Resumed { .. } => Outcome::Failed(ErrorObject::invalid_params(
                 "Invalid requestState: this call does not wait for that answer any more",
             )),
         })
@@ -356,17 +367,17 @@ impl Operation {
         words::approval_required(&self.short_id(), until, valid)
     }
 
-    pub(super) async fn apply(&self, event: Event, circumstances: Circumstances) -> Applied {
+    pub(super) async fn apply(&self, event: Event, circumstances: AuditContext) -> EventResult {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
     /// Notes what a repetition was told.
-    pub(crate) async fn note(&self, told: &Told) {
+    pub(crate) async fn note(&self, told: &Outcome) {
         let (event, stays) = match told {
-            Told::Result { .. } | Told::Replay { .. } => return self.note_replay().await,
-            Told::Asks { .. } => ("asked again", self.ledger.0.audit == Audit::All),
-            Told::Refused(error) => return self.note_refusal(error).await,
-            Told::Failed(_) => ("refused", true),
+            Outcome::Result { .. } | Outcome::Replay { .. } => return self.note_replay().await,
+            Outcome::Asks { .. } => ("asked again", self.ledger.0.audit == Audit::All),
+            Outcome::Refused(error) => return self.note_refusal(error).await,
+            Outcome::Failed(_) => ("refused", true),
         };
         self.noted(event, stays).await;
     }
@@ -374,12 +385,12 @@ impl Operation {
     /// The record's other rows have all that is known of the arguments.
     async fn note_replay(&self) {
         let ledger = &self.ledger.0;
-        let note = Note {
+        let note = CallNote {
             scope: self.id.scope.clone(),
             key: Some(self.id.key.clone()),
             event: "replayed".to_owned(),
             outcome: None,
-            circumstances: Circumstances { note: self.known.client(), ..Circumstances::default() },
+            circumstances: AuditContext { note: self.known.client(), ..AuditContext::default() },
         };
         self.ledger.tend();
         ledger.replays.push(note, &ledger.store, &ledger.running).await;
@@ -395,23 +406,23 @@ impl Operation {
             tool: self.id.scope.tool.clone(),
             key: Some(self.id.key.clone()),
             known: self.known.clone(),
-            ended: Noted::of(event),
+            ended: CallEnd::of(event),
         };
         self.ledger.note(row, stays.then_some(&*self.canonical)).await;
     }
 
-    pub(super) fn digested(&self) -> Circumstances {
-        Circumstances { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
+    pub(super) fn digested(&self) -> AuditContext {
+        AuditContext { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
     }
 
     /// What is written beside its start.
-    pub(super) fn starting(&self) -> Circumstances {
-        Circumstances { arguments: self.arguments.clone(), ..self.digested() }
+    pub(super) fn starting(&self) -> AuditContext {
+        AuditContext { arguments: self.arguments.clone(), ..self.digested() }
     }
 }
 
 /// What came of writing something down.
-pub(super) type Applied = Result<Answer, StoreError>;
+pub(super) type EventResult = Result<EventReply, StoreError>;
 
 /// A result as it is kept; nothing if it is none.
 fn read(bytes: &[u8]) -> Option<Object> {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use candor_ledger::{Note, Store, StoreError};
+use candor_ledger::{CallNote, Store, StoreError};
 use tokio::sync::Semaphore;
 use tokio_util::task::TaskTracker;
 
@@ -25,7 +25,7 @@ struct Shared {
 
 #[derive(Default)]
 struct Pending {
-    rows: Vec<Note>,
+    rows: Vec<CallNote>,
     /// A task is about to write them.
     is_taken: bool,
 }
@@ -44,7 +44,7 @@ impl Shared {
 
 impl ReplayRows {
     /// Takes a row, and starts a task that writes it unless one is about to. `tasks` are those that a server waits for when it ends.
-    pub(super) async fn push(&self, row: Note, store: &Arc<dyn Store>, tasks: &TaskTracker) {
+    pub(super) async fn push(&self, row: CallNote, store: &Arc<dyn Store>, tasks: &TaskTracker) {
         if let Ok(space) = self.0.space.acquire().await {
             space.forget();
         }

@@ -3,11 +3,11 @@
 use std::sync::Once;
 use std::time::Duration;
 
-use candor_ledger::{Grant, Key, Moment, Reason, StoreError};
+use candor_ledger::{Grant, Key, Moment, StoreError, UnknownReason};
 
 use crate::desk::words::reason as why;
 use crate::people::when::{self, written};
-use crate::room::Full;
+use crate::room::AtCapacity;
 use crate::tool::{ToolError, code};
 
 /// How soon somebody may ask again for a call that runs.
@@ -50,7 +50,7 @@ pub(crate) fn waits_elsewhere() -> ToolError {
 }
 
 /// The outcome is unknown, and a repeat does no harm.
-pub(super) fn may_be_repeated(reason: Reason) -> ToolError {
+pub(super) fn may_be_repeated(reason: UnknownReason) -> ToolError {
     ToolError::new(format!(
         "Outcome unknown: {}. The call may have run. It is safe to retry: repeat it with the same key.",
         why(reason)
@@ -59,7 +59,7 @@ pub(super) fn may_be_repeated(reason: Reason) -> ToolError {
     .retry_after(Duration::from_secs(1))
 }
 
-pub(super) fn outcome_unknown(reason: Reason, since: Option<Moment>) -> ToolError {
+pub(super) fn outcome_unknown(reason: UnknownReason, since: Option<Moment>) -> ToolError {
     let why = why(reason);
     let since = since.map(|since| format!(" ({})", written(since))).unwrap_or_default();
     ToolError::new(format!(
@@ -156,11 +156,11 @@ pub(super) fn busy() -> ToolError {
 }
 
 /// There is no room for it.
-pub(super) fn full(full: Full) -> ToolError {
+pub(super) fn full(full: AtCapacity) -> ToolError {
     match full {
-        Full::Everybody => busy(),
+        AtCapacity::Everybody => busy(),
         // For programs: that others may well be served, so over HTTP it is another status.
-        Full::Caller => ToolError::new(
+        AtCapacity::Caller => ToolError::new(
             "You have reached your limit of concurrent calls, background calls included. Nothing was run.",
         )
         .code(code::BUSY)
@@ -171,7 +171,7 @@ pub(super) fn full(full: Full) -> ToolError {
 
 /// It was started, and its task is gone.
 pub(super) fn lost() -> ToolError {
-    outcome_unknown(Reason::Lost, None)
+    outcome_unknown(UnknownReason::Lost, None)
 }
 
 /// The caller reads this later, perhaps after the review: so it says what to do in either case. `until`: when the request expires;

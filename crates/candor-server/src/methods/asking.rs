@@ -4,11 +4,11 @@ use candor_protocol::json::{Object, RawValue};
 use candor_protocol::rpc::ErrorObject;
 
 use crate::answer::Answer;
-use crate::attempt::{Ran, Subject, attempt_in_time};
+use crate::attempt::{AttemptEnd, RunSubject, attempt_in_time};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
-use crate::round::{Binding, Brought, Carried, Questions, Resumes, Round};
+use crate::exchange::RequestContext;
+use crate::round::{CarriedState, Questions, RequestBinding, ResumePoint, RetryState, Round};
 
 /// What to tell the client of a handler that panicked.
 pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
@@ -22,29 +22,29 @@ pub(super) fn brought<'a>(
     responses: Option<&'a RawValue>,
     state: Option<&'a str>,
     extra: &Object,
-) -> Result<Brought<'a>, ErrorObject> {
+) -> Result<RetryState<'a>, ErrorObject> {
     // An explicit null is neither an answer nor the absence of one.
     if extra.get("inputResponses").is_some() || extra.get("requestState").is_some() {
         return Err(ErrorObject::invalid_params(
             "Invalid params: inputResponses and requestState cannot be null",
         ));
     }
-    Ok(Brought { responses, state })
+    Ok(RetryState { responses, state })
 }
 
 /// Runs a handler to its end, or to its first questions that have no answer yet.
 pub(super) async fn run<T, F>(
     engine: &Engine,
-    exchange: &Exchange,
-    binding: &Binding<'_>,
+    exchange: &RequestContext,
+    binding: &RequestBinding<'_>,
     round: Round,
     handler: impl FnOnce(Ctx) -> F,
-) -> Ran<T>
+) -> AttemptEnd<T>
 where
     F: Future<Output = T>,
 {
     let ctx = Ctx::new(engine, exchange, round);
-    let subject = Subject { method: binding.method, name: binding.name };
+    let subject = RunSubject { method: binding.method, name: binding.name };
     let ran = attempt_in_time(&ctx, subject, handler).await;
     ctx.end().await;
     ran
@@ -53,9 +53,9 @@ where
 /// What a retry brings, for a handler to find.
 pub(super) fn begin(
     engine: &Engine,
-    exchange: &Exchange,
-    binding: &Binding<'_>,
-    brought: &Brought<'_>,
+    exchange: &RequestContext,
+    binding: &RequestBinding<'_>,
+    brought: &RetryState<'_>,
 ) -> Result<Round, ErrorObject> {
     Round::begin(engine.rounds(), &exchange.principal, binding, brought)
 }
@@ -63,11 +63,11 @@ pub(super) fn begin(
 /// Answers with questions, whose answers may go on with a call in the ledger.
 pub(super) fn ask(
     engine: &Engine,
-    exchange: &Exchange,
-    binding: &Binding<'_>,
+    exchange: &RequestContext,
+    binding: &RequestBinding<'_>,
     questions: Questions,
-    resumes: Option<Resumes>,
-    carried: Carried,
+    resumes: Option<ResumePoint>,
+    carried: CarriedState,
 ) -> Answer {
     let bound = binding.digest(&exchange.principal);
     let put = questions.put(engine.rounds(), &bound, engine.limits().round, resumes, carried);

@@ -6,12 +6,12 @@ use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CompleteParams, CompleteResult, Completion};
 
 use super::{asking, params, provider_failed};
-use crate::attempt::{Ran, Subject as Attempted, attempt_in_time};
-use crate::completion::Subject;
+use crate::attempt::{AttemptEnd, RunSubject as Attempted, attempt_in_time};
+use crate::completion::CompletionSubject;
 use crate::ctx::Ctx;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::resource::Completing;
 use crate::round::Round;
 use crate::tool::ToolError;
@@ -20,18 +20,22 @@ use crate::trace;
 /// The protocol's bound on proposals in one answer.
 const MOST: usize = 100;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let completions = &engine.parts().completions;
     let resources = &engine.parts().resources;
     if !engine.parts().completes() {
         return Err(ErrorObject::method_not_found(COMPLETE));
     }
     let asked: CompleteParams = params(asked)?;
-    let subject = Subject::of(asked.reference)?;
+    let subject = CompletionSubject::of(asked.reference)?;
     let decided = asked.context.and_then(|c| c.arguments).unwrap_or_default();
     let (argument, typed) = (asked.argument.name, asked.argument.value);
     let from_tree = match &subject {
-        Subject::Template(template) => {
+        CompletionSubject::Template(template) => {
             let completing =
                 Completing { template, variable: &argument, typed: &typed, decided: &decided };
             resources
@@ -39,16 +43,16 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
                 .await
                 .map_err(|trouble| trouble.into_error("", exchange.era(), true))?
         }
-        Subject::Prompt(_) => None,
+        CompletionSubject::Prompt(_) => None,
     };
     let mut values = match from_tree {
         Some(values) => values,
         None => match (completions.find(&subject, &argument), &subject) {
             (Some(propose), _) => run(engine, exchange, |ctx| propose(typed, decided, ctx)).await?,
-            (None, Subject::Prompt(name)) => {
+            (None, CompletionSubject::Prompt(name)) => {
                 values_of_prompt(engine, exchange, name, &argument, &typed).await?
             }
-            (None, Subject::Template(_)) => Vec::new(),
+            (None, CompletionSubject::Template(_)) => Vec::new(),
         },
     };
     let total = values.len();
@@ -62,7 +66,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 /// Returns the values that a prompt knows of its own argument.
 async fn values_of_prompt(
     engine: &Engine,
-    exchange: &Exchange,
+    exchange: &RequestContext,
     name: &str,
     argument: &str,
     typed: &str,
@@ -75,7 +79,7 @@ async fn values_of_prompt(
 
 async fn run<F>(
     engine: &Engine,
-    exchange: &Exchange,
+    exchange: &RequestContext,
     propose: impl FnOnce(Ctx) -> F,
 ) -> Result<Vec<String>, ErrorObject>
 where
@@ -86,14 +90,14 @@ where
     let ran = attempt_in_time(&ctx, subject, propose).await;
     ctx.end().await;
     match ran {
-        Ran::Done(proposals) => proposals.map_err(|e| e.into_protocol_error(exchange.era())),
+        AttemptEnd::Done(proposals) => proposals.map_err(|e| e.into_protocol_error(exchange.era())),
         // The protocol has no questions here: a person is typing.
-        Ran::Asks(_) => {
+        AttemptEnd::Asks(_) => {
             trace::note("a completion asked its client, which the modern era does not allow");
             tracing::error!(trace_id = trace::id(), "a completion asked its client");
             Err(ErrorObject::internal(asking::PANICKED))
         }
-        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
-        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
+        AttemptEnd::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        AttemptEnd::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
 }

@@ -1,27 +1,27 @@
 //! Asking what a call would do: the same path as `tools/call`, cut off before anything happens.
 
-use candor_hints::{Effective, Judgement};
+use candor_hints::{EffectiveHints, Verdict};
 use candor_protocol::json::Object;
 use candor_protocol::names::extension;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{ToolAnnotations, ToolAnnotationsParams};
 use serde_json::{Map, Value, json};
 
-use super::reading::{self, Ready, Taken, Unfit};
+use super::reading::{self, DecodedCall, InvalidCall, PreparedCall};
 use super::{params, provider_failed};
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::foresight;
 use crate::gate::approval::verdict;
 use crate::ledger::Call;
-use crate::tool::{Entry, Evaluated};
+use crate::tool::{Evaluated, RegisteredTool};
 
 /// What was found out about a call.
-pub(super) struct Foreseen {
+pub(super) struct EvaluatedCall {
     /// The tool's name, as it was asked for.
     pub(super) name: String,
     /// What the call may do.
-    pub(super) effective: Effective,
+    pub(super) effective: EffectiveHints,
     /// The annotations of the tool with the hints of the call, and its fields beside them.
     pub(super) annotations: ToolAnnotations,
     /// Those fields alone.
@@ -29,12 +29,12 @@ pub(super) struct Foreseen {
     /// Whether the arguments make a difference.
     pub(super) dynamic: bool,
     /// What the server does with it now, grants included.
-    pub(super) judgement: Judgement,
+    pub(super) judgement: Verdict,
 }
 
 /// Whether all arguments of a call are there.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Given {
+pub(super) enum Completeness {
     All,
     Some,
 }
@@ -43,9 +43,9 @@ pub(super) async fn foresee(
     engine: &Engine,
     method: &str,
     asked: Object,
-    given: Given,
-    exchange: &Exchange,
-) -> Result<Foreseen, ErrorObject> {
+    given: Completeness,
+    exchange: &RequestContext,
+) -> Result<EvaluatedCall, ErrorObject> {
     let explains = engine.parts().foresees || engine.parts().policy.asks();
     let Some(source) = engine.parts().tools.as_ref().filter(|_| explains) else {
         return Err(ErrorObject::method_not_found(method));
@@ -59,18 +59,18 @@ pub(super) async fn foresee(
         .find(&asked.name, engine.parts().form)
         .ok_or_else(|| reading::unknown(&asked.name))?;
     let entry = found.entry;
-    let unfit = |unfit: Box<Unfit>| unfit.into_protocol_error(&asked.name);
-    let taken = Taken::from(&found, sent, beside, exchange).map_err(unfit)?;
+    let unfit = |unfit: Box<InvalidCall>| unfit.into_protocol_error(&asked.name);
+    let taken = DecodedCall::from(&found, sent, beside, exchange).map_err(unfit)?;
     let (Evaluated { effective: nature, fields }, key, judgement) = match given {
         // A grant is for complete arguments.
-        Given::Some => {
+        Completeness::Some => {
             let nature = entry.effects.of_partial(&taken.arguments);
             (nature.into(), taken.key, engine.parts().policy.judge(entry, nature.hints))
         }
-        Given::All => {
+        Completeness::All => {
             let mut ready = taken.ready().map_err(unfit)?;
             let evaluated = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
-            let Ready { arguments, key, .. } = ready;
+            let PreparedCall { arguments, key, .. } = ready;
             let call = Call {
                 entry,
                 arguments: &arguments,
@@ -85,11 +85,11 @@ pub(super) async fn foresee(
     let effective = entry.of_keyed(nature, key.is_some());
     let annotations = foresight::annotations(entry, effective, &fields);
     let dynamic = found.is_dynamic();
-    Ok(Foreseen { name: asked.name, effective, annotations, fields, dynamic, judgement })
+    Ok(EvaluatedCall { name: asked.name, effective, annotations, fields, dynamic, judgement })
 }
 
 /// Who calls it all the same is told nothing of this: the call counts as the worst case.
-fn not_evaluated(entry: &Entry) -> ErrorObject {
+fn not_evaluated(entry: &RegisteredTool) -> ErrorObject {
     crate::trace::note(format_args!("the effects of {} could not be evaluated", entry.name()));
     let trace_id = crate::trace::id();
     tracing::error!(tool = entry.name(), trace_id, "effects could not be evaluated");
@@ -97,12 +97,12 @@ fn not_evaluated(entry: &Entry) -> ErrorObject {
 }
 
 /// What the server adds to an explanation: its verdict on the call.
-pub(super) fn approval(judgement: Judgement) -> Value {
+pub(super) fn approval(judgement: Verdict) -> Value {
     json!({"verdict": judgement.as_str()})
 }
 
 /// Whether the client of this request has declared the extension for tool resolution. Its settings are empty.
-pub(crate) fn resolves(exchange: &Exchange) -> bool {
+pub(crate) fn resolves(exchange: &RequestContext) -> bool {
     let extensions = exchange.client.capabilities.extensions.as_ref();
     let settings = extensions.and_then(|all| all.get(extension::TOOL_RESOLUTION));
     settings.is_some_and(Object::is_empty)

@@ -8,10 +8,10 @@ use candor_protocol::{Era, Revision};
 
 use super::params;
 use crate::answer::{Answer, Encoder, Finality};
-use crate::caller::Client;
+use crate::caller::ClientInfo;
 use crate::engine::Engine;
 use crate::outlet::Outlet;
-use crate::session::{Peer, Session};
+use crate::session::{Session, SessionPeer};
 
 /// What a client says of itself is kept for as long as its session, so it is not a message of any size.
 const LONGEST: usize = 64 * 1024;
@@ -20,7 +20,7 @@ const LONGEST: usize = 64 * 1024;
 pub(crate) fn open(
     engine: &Engine,
     request: Request,
-    peer: Peer,
+    peer: SessionPeer,
     id: String,
     outlet: Outlet,
 ) -> Result<(Arc<Session>, Answer), ErrorObject> {
@@ -31,7 +31,7 @@ pub(crate) fn open(
     }
     let asked: InitializeParams = params(request.params)?;
     let revision = negotiate(&asked.protocol_version);
-    let client = Client::new(revision, asked.capabilities, &asked.client_info);
+    let client = ClientInfo::new(revision, asked.capabilities, &asked.client_info);
     let session = Session::open(id, peer, client, outlet, engine);
     let parts = engine.parts();
     let capabilities = engine.capabilities(Some(&session.peer.principal));

@@ -11,13 +11,17 @@ use super::params;
 use super::resources_subscribe::MOST_WATCHED;
 use crate::answer::Empty;
 use crate::changes::{Change, Lists};
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
-use crate::resource::{Trouble, Watching};
-use crate::room::Taken;
+use crate::exchange::RequestContext;
+use crate::resource::{ResourceFailure, WatchGuard};
+use crate::room::Slot;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let announced = Lists::in_capabilities(&engine.capabilities(Some(&exchange.principal)));
     let watched = engine.parts().resources.offers().watching;
     if !announced.any() && !watched {
@@ -78,13 +82,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     }
 }
 
-async fn watch(engine: &Engine, uri: &str, exchange: &Exchange) -> Option<(Watching, Taken)> {
+async fn watch(
+    engine: &Engine,
+    uri: &str,
+    exchange: &RequestContext,
+) -> Option<(WatchGuard, Slot)> {
     let place = engine.rooms().watched(exchange.sharer()).ok()?;
     let tree = &engine.parts().resources;
     match tree.watch(uri, engine.changes(), &exchange.principal).await {
         Ok(watching) => Some((watching, place)),
         Err(trouble) => {
-            if let Trouble::Failed(error) = trouble {
+            if let ResourceFailure::Failed(error) = trouble {
                 tracing::warn!(uri, %error, "a resource could not be watched");
             }
             None

@@ -33,9 +33,9 @@ use candor_protocol::types::PageParams;
 use serde::Serialize;
 
 use crate::answer::ListPage;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::page::{self, PAGE_SIZE};
 use crate::provider::ProviderError;
 use crate::resource::Tree;
@@ -71,12 +71,12 @@ pub(crate) fn write<T: Serialize>(items: &[T]) -> Bytes {
 /// Answers with the page of a list that the client asked for.
 fn list<T: Serialize>(
     engine: &Engine,
-    exchange: &Exchange,
+    exchange: &RequestContext,
     method: &'static str,
     key: &'static str,
     asked: Object,
     items: &[T],
-) -> Answered {
+) -> DispatchResult {
     let asked: PageParams = params(asked)?;
     let start = page::start(engine.cursors(), method, asked.cursor.as_deref())?.min(items.len());
     let end = (start + PAGE_SIZE).min(items.len());

@@ -12,15 +12,19 @@ use serde_json::json;
 
 use super::asking;
 use super::{params, provider_failed};
-use crate::attempt::Ran;
-use crate::dispatch::Answered;
+use crate::attempt::AttemptEnd;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::resource::Publisher;
-use crate::round::{Binding, Carried};
+use crate::round::{CarriedState, RequestBinding};
 use crate::tool::fields;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let Some(source) = &engine.parts().prompts else {
         return Err(ErrorObject::method_not_found(PROMPTS_GET));
     };
@@ -41,7 +45,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             "Invalid params: the prompt needs the argument {missing:?}"
         )));
     }
-    let binding = Binding {
+    let binding = RequestBinding {
         method: PROMPTS_GET,
         name: &asked.name,
         arguments: Cow::Owned(json!(&arguments)),
@@ -50,18 +54,18 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let fill = prompt.prepare(arguments).map_err(invalid)?;
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     match asking::run(engine, exchange, &binding, round, fill).await {
-        Ran::Done(Ok(mut result)) => {
+        AttemptEnd::Done(Ok(mut result)) => {
             result.drop_nulls();
             let blocks = result.messages.iter_mut().map(|message| &mut message.content);
             Publisher::to(&exchange.client).blocks(blocks);
             Ok(engine.complete(exchange, result))
         }
-        Ran::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
-        Ran::Asks(questions) => {
-            Ok(asking::ask(engine, exchange, &binding, questions, None, Carried::default()))
+        AttemptEnd::Done(Err(error)) => Err(error.into_protocol_error(exchange.era())),
+        AttemptEnd::Asks(questions) => {
+            Ok(asking::ask(engine, exchange, &binding, questions, None, CarriedState::default()))
         }
-        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
-        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
+        AttemptEnd::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        AttemptEnd::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
 }
 

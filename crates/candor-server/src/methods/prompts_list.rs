@@ -5,11 +5,15 @@ use candor_protocol::names::method::PROMPTS_LIST;
 use candor_protocol::rpc::ErrorObject;
 
 use super::provider_failed;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let Some(source) = &engine.parts().prompts else {
         return Err(ErrorObject::method_not_found(PROMPTS_LIST));
     };

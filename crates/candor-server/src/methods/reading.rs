@@ -12,11 +12,11 @@ use serde_json::json;
 use crate::admission::plan;
 use crate::arguments::Arguments;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::ledger::key;
 use crate::tool::{
-    Entry, Evaluated, EvaluatorFailed, Found, Idempotency, Invalid, Prepared, ToolError, code,
-    fields,
+    Evaluated, EvaluatorFailed, Idempotency, Invalid, Prepared, RegisteredTool, ResolvedTool,
+    ToolError, code, fields,
 };
 
 /// The arguments, decoded once and shared by everything after this.
@@ -28,7 +28,7 @@ pub(crate) fn decode(sent: Option<Json<'_>>) -> Result<Arguments, ErrorObject> {
 /// The key that was sent beside the arguments. Where nothing is remembered it is not looked at.
 pub(crate) fn key_beside(
     engine: &Engine,
-    exchange: &Exchange,
+    exchange: &RequestContext,
     params: &Object,
 ) -> Result<Option<Key>, ErrorObject> {
     engine.ledger().map_or(Ok(None), |_| key::beside(exchange, params))
@@ -39,45 +39,45 @@ pub(crate) fn unknown(name: &str) -> ErrorObject {
 }
 
 /// Why a call cannot be made as it was sent.
-pub(crate) struct Unfit {
-    wrong: Wrong,
+pub(crate) struct InvalidCall {
+    wrong: InvalidReason,
     /// As far as they could be read.
     pub(crate) arguments: Option<Arguments>,
 }
 
-enum Wrong {
+enum InvalidReason {
     /// Its arguments are not what the tool takes.
     Invalid(Invalid),
     /// What came with them is wrong: a key, a token.
     Refused(ToolError),
 }
 
-impl Unfit {
+impl InvalidCall {
     fn invalid(invalid: Invalid, arguments: Option<Arguments>) -> Box<Self> {
-        Box::new(Self { wrong: Wrong::Invalid(invalid), arguments })
+        Box::new(Self { wrong: InvalidReason::Invalid(invalid), arguments })
     }
 
     fn refused(error: ToolError, arguments: Arguments) -> Box<Self> {
-        Box::new(Self { wrong: Wrong::Refused(error), arguments: Some(arguments) })
+        Box::new(Self { wrong: InvalidReason::Refused(error), arguments: Some(arguments) })
     }
 
     /// For whoever called.
     pub(crate) fn into_tool_error(self, tool: &str) -> ToolError {
         match self.wrong {
-            Wrong::Invalid(invalid) => ToolError::invalid(tool, invalid),
-            Wrong::Refused(error) => error,
+            InvalidReason::Invalid(invalid) => ToolError::invalid(tool, invalid),
+            InvalidReason::Refused(error) => error,
         }
     }
 
     /// For whoever asks what a call would do.
     pub(crate) fn into_protocol_error(self, tool: &str) -> ErrorObject {
         match self.wrong {
-            Wrong::Invalid(invalid) => {
+            InvalidReason::Invalid(invalid) => {
                 let problem = format!("Invalid params: arguments for {tool}: {invalid}");
                 let about = json!({"tool": tool, "fields": fields(&invalid.violations)});
                 ErrorObject::invalid_params(problem).with_data(&about)
             }
-            Wrong::Refused(error) => {
+            InvalidReason::Refused(error) => {
                 ErrorObject::invalid_params(format!("Invalid params: {error}"))
             }
         }
@@ -86,8 +86,8 @@ impl Unfit {
     /// For whoever is still writing it.
     pub(crate) fn into_violations(self) -> Vec<Violation> {
         match self.wrong {
-            Wrong::Invalid(invalid) => invalid.violations,
-            Wrong::Refused(error) => violations(&error),
+            InvalidReason::Invalid(invalid) => invalid.violations,
+            InvalidReason::Refused(error) => violations(&error),
         }
     }
 }
@@ -101,30 +101,31 @@ pub(crate) fn violations(error: &ToolError) -> Vec<Violation> {
 }
 
 /// A call with its arguments as the tool's schema means them: what the framework has put among them was taken out.
-pub(crate) struct Taken<'t> {
-    entry: &'t Entry,
+pub(crate) struct DecodedCall<'t> {
+    entry: &'t RegisteredTool,
     pub(crate) arguments: Arguments,
     pub(crate) key: Option<Key>,
     /// The token of the preview that was looked at.
     pub(crate) token: Option<String>,
 }
 
-impl<'t> Taken<'t> {
+impl<'t> DecodedCall<'t> {
     pub(crate) fn from(
-        found: &Found<'t>,
+        found: &ResolvedTool<'t>,
         sent: Arguments,
         beside: Option<Key>,
-        exchange: &Exchange,
-    ) -> Result<Self, Box<Unfit>> {
-        let entry: &Entry = found.entry;
-        let mut arguments = found.complete(sent).map_err(|wrong| Unfit::invalid(wrong, None))?;
+        exchange: &RequestContext,
+    ) -> Result<Self, Box<InvalidCall>> {
+        let entry: &RegisteredTool = found.entry;
+        let mut arguments =
+            found.complete(sent).map_err(|wrong| InvalidCall::invalid(wrong, None))?;
         let key = match key::take(entry, &mut arguments, beside) {
             Ok(key) => key,
-            Err(error) => return Err(Unfit::refused(error, arguments)),
+            Err(error) => return Err(InvalidCall::refused(error, arguments)),
         };
         let token = match plan::take(entry, &mut arguments, exchange) {
             Ok(token) => token,
-            Err(error) => return Err(Unfit::refused(error, arguments)),
+            Err(error) => return Err(InvalidCall::refused(error, arguments)),
         };
         Ok(Self { entry, arguments, key, token })
     }
@@ -135,19 +136,19 @@ impl<'t> Taken<'t> {
     }
 
     /// Validates it, and makes it ready.
-    pub(crate) fn ready(self) -> Result<Ready<'t>, Box<Unfit>> {
+    pub(crate) fn ready(self) -> Result<PreparedCall<'t>, Box<InvalidCall>> {
         let Self { entry, arguments, key, token } = self;
         let prepared = validate(entry, &arguments)?;
         match derived(entry, &*prepared).and_then(|derived| key::agreed(derived, key)) {
-            Ok(key) => Ok(Ready { entry, arguments, key, token, prepared: Some(prepared) }),
-            Err(error) => Err(Unfit::refused(error, arguments)),
+            Ok(key) => Ok(PreparedCall { entry, arguments, key, token, prepared: Some(prepared) }),
+            Err(error) => Err(InvalidCall::refused(error, arguments)),
         }
     }
 }
 
 /// A call that could be made.
-pub(crate) struct Ready<'t> {
-    entry: &'t Entry,
+pub(crate) struct PreparedCall<'t> {
+    entry: &'t RegisteredTool,
     pub(crate) arguments: Arguments,
     /// Whoever it is from: the caller, or the tool's author.
     pub(crate) key: Option<Key>,
@@ -156,7 +157,7 @@ pub(crate) struct Ready<'t> {
     prepared: Option<Box<dyn Prepared>>,
 }
 
-impl Ready<'_> {
+impl PreparedCall<'_> {
     /// What it does by its nature, that is, whether or not it has a key.
     pub(crate) async fn foresee(&mut self) -> Result<Evaluated, EvaluatorFailed> {
         let Some(prepared) = self.prepared.take() else { return Err(EvaluatorFailed) };
@@ -166,21 +167,24 @@ impl Ready<'_> {
     }
 
     /// What runs: what was foreseen, wherever that is still there.
-    pub(crate) fn prepared(&mut self) -> Result<Box<dyn Prepared>, Box<Unfit>> {
+    pub(crate) fn prepared(&mut self) -> Result<Box<dyn Prepared>, Box<InvalidCall>> {
         self.prepared.take().map_or_else(|| validate(self.entry, &self.arguments), Ok)
     }
 }
 
-fn validate(entry: &Entry, arguments: &Arguments) -> Result<Box<dyn Prepared>, Box<Unfit>> {
+fn validate(
+    entry: &RegisteredTool,
+    arguments: &Arguments,
+) -> Result<Box<dyn Prepared>, Box<InvalidCall>> {
     entry
         .input
         .check(arguments)
         .and_then(|()| entry.tool.prepare(arguments.clone()))
-        .map_err(|invalid| Unfit::invalid(invalid, Some(arguments.clone())))
+        .map_err(|invalid| InvalidCall::invalid(invalid, Some(arguments.clone())))
 }
 
 /// The key that a tool's author makes of the arguments.
-fn derived(entry: &Entry, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
+fn derived(entry: &RegisteredTool, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
     if entry.idempotency != Idempotency::Derived {
         return Ok(None);
     }

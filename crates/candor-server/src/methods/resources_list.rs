@@ -8,11 +8,11 @@ use candor_protocol::types::{ListResourcesParams, Resource};
 
 use super::params;
 use crate::answer::ListPage;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::page::{self, PAGE_SIZE};
-use crate::resource::{Children, Page, Publisher, Start, Tree};
+use crate::resource::{Children, ListStart, Page, Publisher, Tree};
 
 /// What a cursor was made for.
 const DEFAULT: &str = "resources";
@@ -21,7 +21,11 @@ const CHILDREN: &str = "children";
 /// How the extension tells folders from files.
 const FOLDER: &str = "inode/directory";
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let tree = super::resources(engine, RESOURCES_LIST)?;
     // An explicit null counts as absent: SDKs write it for an optional that is not set.
     let ListResourcesParams { uri, cursor, .. } = params(asked)?;
@@ -32,7 +36,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     Ok(send(engine, exchange, &listed, next))
 }
 
-pub(crate) async fn directory(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn directory(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let tree = super::resources(engine, DIRECTORY_READ)?;
     if !tree.offers().children {
         return Err(ErrorObject::method_not_found(DIRECTORY_READ));
@@ -50,14 +58,14 @@ async fn default_list(
     engine: &Engine,
     tree: &Tree,
     cursor: Option<&str>,
-    exchange: &Exchange,
+    exchange: &RequestContext,
 ) -> Result<Children, ErrorObject> {
     let seal = engine.cursors();
     let start = match cursor {
-        None => Start::default(),
+        None => ListStart::default(),
         Some(cursor) => {
             let (mount, after) = page::position(seal, &[DEFAULT], cursor)?;
-            Start { mount, after }
+            ListStart { mount, after }
         }
     };
     let (listed, next) = tree
@@ -73,7 +81,7 @@ async fn children(
     tree: &Tree,
     uri: &str,
     cursor: Option<&str>,
-    exchange: &Exchange,
+    exchange: &RequestContext,
 ) -> Result<Children, ErrorObject> {
     let seal = engine.cursors();
     let list = [CHILDREN, uri];
@@ -89,7 +97,7 @@ async fn children(
 
 fn send(
     engine: &Engine,
-    exchange: &Exchange,
+    exchange: &RequestContext,
     listed: &[Resource],
     next_cursor: Option<String>,
 ) -> crate::answer::Answer {

@@ -5,12 +5,16 @@ use candor_protocol::names::method::RESOURCES_METADATA;
 use candor_protocol::types::{ResourceMetadataResult, ResourceUriParams};
 
 use super::params;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::resource::Publisher;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let tree = super::resources(engine, RESOURCES_METADATA)?;
     let asked: ResourceUriParams = params(asked)?;
     let found = tree

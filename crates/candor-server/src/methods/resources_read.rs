@@ -10,15 +10,19 @@ use candor_protocol::types::ResourceUriParams;
 use super::asking;
 use super::params;
 use crate::answer::CacheHint;
-use crate::attempt::Ran;
-use crate::dispatch::Answered;
+use crate::attempt::AttemptEnd;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
-use crate::resource::{Publisher, Trouble};
-use crate::room::Full;
-use crate::round::{Binding, Carried};
+use crate::exchange::RequestContext;
+use crate::resource::{Publisher, ResourceFailure};
+use crate::room::AtCapacity;
+use crate::round::{CarriedState, RequestBinding};
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let tree = super::resources(engine, RESOURCES_READ)?;
     let asked: ResourceUriParams = params(asked)?;
     let brought = asking::brought(
@@ -28,9 +32,9 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     )?;
     let asked_before = asked.request_state.is_some() || asked.input_responses.is_some();
     let uri = asked.uri.as_str();
-    let refused = |trouble: Trouble| trouble.into_error(uri, exchange.era(), true);
+    let refused = |trouble: ResourceFailure| trouble.into_error(uri, exchange.era(), true);
     let found = tree.find(uri, &exchange.principal).await.map_err(refused)?;
-    let binding = Binding {
+    let binding = RequestBinding {
         method: RESOURCES_READ,
         name: uri,
         arguments: Cow::Owned(serde_json::Value::Null),
@@ -39,11 +43,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if let Some(capacity) = &exchange.response
         && let Some(size) = found.resource.size.as_ref().and_then(Number::as_u64)
     {
-        capacity.wait_for_resource(size).await.map_err(Full::why)?;
+        capacity.wait_for_resource(size).await.map_err(AtCapacity::why)?;
     }
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     match asking::run(engine, exchange, &binding, round, |ctx| found.read(uri, ctx)).await {
-        Ran::Done(Ok(Some(contents))) => {
+        AttemptEnd::Done(Ok(Some(contents))) => {
             let settled = tree.settle(&found, uri, contents, &exchange.principal).await;
             let mut result = settled.map_err(refused)?;
             let publisher = Publisher::to(&exchange.client);
@@ -52,12 +56,12 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
             let hint = if asked_before { CacheHint::default() } else { engine.parts().cache };
             Ok(engine.complete_cacheable(exchange, result, hint))
         }
-        Ran::Done(Ok(None)) => Err(refused(Trouble::NotFound)),
-        Ran::Done(Err(error)) => Err(refused(Trouble::Failed(error))),
-        Ran::Asks(questions) => {
-            Ok(asking::ask(engine, exchange, &binding, questions, None, Carried::default()))
+        AttemptEnd::Done(Ok(None)) => Err(refused(ResourceFailure::NotFound)),
+        AttemptEnd::Done(Err(error)) => Err(refused(ResourceFailure::Failed(error))),
+        AttemptEnd::Asks(questions) => {
+            Ok(asking::ask(engine, exchange, &binding, questions, None, CarriedState::default()))
         }
-        Ran::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
-        Ran::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
+        AttemptEnd::Panicked => Err(ErrorObject::internal(asking::PANICKED)),
+        AttemptEnd::TookTooLong => Err(ErrorObject::internal(asking::TOOK_TOO_LONG)),
     }
 }

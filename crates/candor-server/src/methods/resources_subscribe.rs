@@ -9,16 +9,20 @@ use candor_protocol::types::ResourceUriParams;
 
 use super::params;
 use crate::answer::Empty;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
-use crate::room::Full;
+use crate::exchange::RequestContext;
+use crate::room::AtCapacity;
 use crate::session::Session;
 
 /// The protocol bounds nothing here, so we do: what is watched is held.
 pub(crate) const MOST_WATCHED: usize = 10_000;
 
-pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn subscribe(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let session = watching(engine, exchange, RESOURCES_SUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
     // Who subscribes again has its place already.
@@ -30,7 +34,7 @@ pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchang
     }
     let place = match place {
         Some(place) => place,
-        None => Arc::new(engine.rooms().watched(exchange.sharer()).map_err(Full::why)?),
+        None => Arc::new(engine.rooms().watched(exchange.sharer()).map_err(AtCapacity::why)?),
     };
     let watching = engine
         .parts()
@@ -42,7 +46,11 @@ pub(crate) async fn subscribe(engine: &Engine, asked: Object, exchange: &Exchang
     Ok(engine.complete(exchange, Empty::default()))
 }
 
-pub(crate) fn unsubscribe(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) fn unsubscribe(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let session = watching(engine, exchange, RESOURCES_UNSUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
     session.unsubscribe(&asked.uri);
@@ -52,7 +60,7 @@ pub(crate) fn unsubscribe(engine: &Engine, asked: Object, exchange: &Exchange) -
 /// The session, if there is anything to watch.
 fn watching<'a>(
     engine: &Engine,
-    exchange: &'a Exchange,
+    exchange: &'a RequestContext,
     method: &str,
 ) -> Result<&'a Arc<Session>, ErrorObject> {
     let session = exchange.session.as_ref().filter(|_| engine.parts().resources.offers().watching);

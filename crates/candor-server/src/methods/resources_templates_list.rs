@@ -3,11 +3,15 @@
 use candor_protocol::json::Object;
 use candor_protocol::names::method::RESOURCES_TEMPLATES_LIST;
 
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let tree = super::resources(engine, RESOURCES_TEMPLATES_LIST)?;
     let listed = tree
         .templates(&exchange.principal)

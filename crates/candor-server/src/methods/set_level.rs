@@ -7,11 +7,11 @@ use candor_protocol::types::SetLevelParams;
 
 use super::params;
 use crate::answer::Empty;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 
-pub(crate) fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) fn answer(engine: &Engine, asked: Object, exchange: &RequestContext) -> DispatchResult {
     let Some(session) = &exchange.session else {
         return Err(ErrorObject::method_not_found(SET_LEVEL));
     };

@@ -9,18 +9,18 @@ use serde_json::json;
 
 use super::params;
 use crate::answer::ListPage;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 
-pub(crate) fn list(engine: &Engine, exchange: &Exchange) -> Answered {
+pub(crate) fn list(engine: &Engine, exchange: &RequestContext) -> DispatchResult {
     declared(engine, SKILLS_LIST)?;
     let items = super::write::<Object>(&[]);
     let page = ListPage { key: "skills", items, next_cursor: None, meta: None };
     Ok(engine.complete_cacheable(exchange, page, engine.parts().cache))
 }
 
-pub(crate) fn get(engine: &Engine, asked: Object) -> Answered {
+pub(crate) fn get(engine: &Engine, asked: Object) -> DispatchResult {
     declared(engine, SKILLS_GET)?;
     let asked: ResourceUriParams = params(asked)?;
     Err(ErrorObject::invalid_params("There is no such skill").with_data(&json!({"uri": asked.uri})))

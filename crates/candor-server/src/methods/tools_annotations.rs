@@ -5,17 +5,21 @@ use candor_protocol::names::{extension, method};
 use candor_protocol::types::ToolAnnotationsResult;
 use serde_json::json;
 
-use super::foreseeing::{Given, approval, foresee};
-use crate::dispatch::Answered;
+use super::foreseeing::{Completeness, approval, foresee};
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::tool::effects;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let given = given(exchange);
     let foreseen = foresee(engine, method::TOOLS_ANNOTATIONS, asked, given, exchange).await?;
     let [read_only, destructive, idempotent, open_world] =
-        foreseen.effective.sources.map(candor_hints::Source::as_str);
+        foreseen.effective.sources.map(candor_hints::HintSource::as_str);
     // Where each hint comes from, instead of how sure we are: it is never a guess.
     let mut about = json!({
         "sources": {
@@ -37,10 +41,10 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 }
 
 /// Whether the request says that its arguments are not complete yet: ours to offer, so ours to name.
-fn given(exchange: &Exchange) -> Given {
+fn given(exchange: &RequestContext) -> Completeness {
     let wanted = exchange.meta.read::<Object>(extension::DYNAMIC_ANNOTATIONS).ok().flatten();
     match wanted.and_then(|wanted| wanted.read("partial").ok().flatten()) {
-        Some(true) => Given::Some,
-        _ => Given::All,
+        Some(true) => Completeness::Some,
+        _ => Completeness::All,
     }
 }

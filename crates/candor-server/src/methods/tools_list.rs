@@ -8,20 +8,24 @@ use candor_protocol::types::PageParams;
 use super::foreseeing::resolves;
 use super::{params, provider_failed};
 use crate::answer::ListPage;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::page::{self, PAGE_SIZE};
-use crate::tool::Form;
+use crate::tool::ListingOptions;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_LIST));
     };
     let asked: PageParams = params(asked)?;
     let start = page::start(engine.cursors(), method::TOOLS_LIST, asked.cursor.as_deref())?;
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
-    let form = Form { resolution: resolves(exchange), ..engine.parts().form };
+    let form = ListingOptions { resolution: resolves(exchange), ..engine.parts().form };
     let listed = tools.page(start, exchange.era(), form, &engine.parts().policy);
     let next = start + PAGE_SIZE;
     let page = ListPage {

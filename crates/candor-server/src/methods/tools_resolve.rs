@@ -7,13 +7,17 @@ use candor_protocol::rpc::{ErrorObject, code};
 use candor_protocol::types::ResolveToolResult;
 use serde_json::json;
 
-use super::foreseeing::{Given, approval, foresee, resolves};
-use crate::dispatch::Answered;
+use super::foreseeing::{Completeness, approval, foresee, resolves};
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::tool::effects;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     if engine.parts().foresees && !resolves(exchange) {
         let needed = json!({"extensions": {extension::TOOL_RESOLUTION: {}}});
         return Err(ErrorObject::new(
@@ -25,7 +29,8 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if !engine.parts().foresees {
         return Err(ErrorObject::method_not_found(method::TOOLS_RESOLVE));
     }
-    let foreseen = foresee(engine, method::TOOLS_RESOLVE, asked, Given::All, exchange).await?;
+    let foreseen =
+        foresee(engine, method::TOOLS_RESOLVE, asked, Completeness::All, exchange).await?;
     if !foreseen.dynamic {
         let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
         return Err(ErrorObject::invalid_params(problem));

@@ -82,14 +82,14 @@ struct Parameter {
     name: String,
     description: Option<String>,
     required: bool,
-    takes: Takes,
+    takes: TextMeaning,
     /// All its values, if they are few.
     choices: Vec<String>,
 }
 
 /// What an argument's text means.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Takes {
+enum TextMeaning {
     /// The value that it is the JSON of.
     Json,
     /// One of some texts, or a text of some form.
@@ -140,13 +140,14 @@ impl Parameters {
         let mut values = Object::new();
         for (name, text) in sent {
             let parameter = self.0.iter().find(|parameter| parameter.name == name);
-            let takes = parameter.map_or(Takes::AnyText, |parameter| parameter.takes);
+            let takes = parameter.map_or(TextMeaning::AnyText, |parameter| parameter.takes);
             let optional = parameter.is_some_and(|parameter| !parameter.required);
             // Hosts send an empty text for what the user left out.
-            if text.is_empty() && optional && takes != Takes::AnyText {
+            if text.is_empty() && optional && takes != TextMeaning::AnyText {
                 continue;
             }
-            let json = (takes == Takes::Json).then(|| RawValue::from_string(text.clone()).ok());
+            let json =
+                (takes == TextMeaning::Json).then(|| RawValue::from_string(text.clone()).ok());
             values.set(name, json.flatten().unwrap_or_else(|| raw(&text)));
         }
         Arguments::decode(Some((&*raw(&values)).into()))
@@ -155,11 +156,11 @@ impl Parameters {
 }
 
 /// Returns what the texts of a schema's values are.
-fn takes(root: &Value, schema: &Value) -> Takes {
+fn takes(root: &Value, schema: &Value) -> TextMeaning {
     let alternatives = alternatives(schema);
     if !alternatives.is_empty() {
         let each = alternatives.iter().map(|schema| takes(root, schema));
-        return each.max().unwrap_or(Takes::AnyText);
+        return each.max().unwrap_or(TextMeaning::AnyText);
     }
     if let Some(definition) = definition(root, schema) {
         return takes(root, definition);
@@ -173,13 +174,13 @@ fn takes(root: &Value, schema: &Value) -> Takes {
     let is_text = names.iter().any(|name| name == "string");
     let literals = schema.get("enum").and_then(Value::as_array).into_iter().flatten();
     if literals.chain(schema.get("const")).any(Value::is_string) {
-        return Takes::SomeText;
+        return TextMeaning::SomeText;
     }
     match (is_text, names.is_empty()) {
-        (true, _) if has("pattern") || has("format") || has("minLength") => Takes::SomeText,
-        (true, _) => Takes::AnyText,
-        (false, true) if !has("enum") && !has("const") => Takes::AnyText,
-        (false, _) => Takes::Json,
+        (true, _) if has("pattern") || has("format") || has("minLength") => TextMeaning::SomeText,
+        (true, _) => TextMeaning::AnyText,
+        (false, true) if !has("enum") && !has("const") => TextMeaning::AnyText,
+        (false, _) => TextMeaning::Json,
     }
 }
 

@@ -12,14 +12,14 @@ use crate::tool::ToolError;
 /// The resource that is read, as far as it was declared.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
-pub struct Asked<'a> {
+pub struct ReadTarget<'a> {
     /// Its URI.
     pub uri: &'a str,
     /// The media type that was declared for it; goes before everything that could be guessed.
     pub mime_type: Option<&'a str>,
 }
 
-impl Asked<'_> {
+impl ReadTarget<'_> {
     fn text(&self, text: impl Into<String>, otherwise: &str) -> ReadResourceResult {
         let mime_type = self.mime_type.unwrap_or(otherwise);
         ReadResourceResult::new(vec![ResourceContents::of_text(self.uri, mime_type, text)])
@@ -39,14 +39,14 @@ impl Asked<'_> {
 )]
 pub trait IntoContents: Sized {
     /// The same as contents of the resource that was asked for.
-    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError>;
+    fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError>;
 }
 
 /// What a resource holds, not yet in the form that is sent. Made from anything that is [`IntoContents`]:
 /// `Ok(Some("text".into()))`.
 pub struct Contents(Box<Shape>);
 
-type Shape = dyn FnOnce(Asked<'_>) -> Result<ReadResourceResult, ToolError> + Send;
+type Shape = dyn FnOnce(ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> + Send;
 
 impl<T: IntoContents + Send + 'static> From<T> for Contents {
     fn from(value: T) -> Self {
@@ -56,7 +56,7 @@ impl<T: IntoContents + Send + 'static> From<T> for Contents {
 
 impl Contents {
     /// The same as contents of the resource that was asked for.
-    pub(crate) fn shape(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    pub(crate) fn shape(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         (self.0)(asked)
     }
 }
@@ -69,19 +69,19 @@ impl fmt::Debug for Contents {
 
 impl IntoContents for ReadResourceResult {
     /// As it is.
-    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, _: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         Ok(self)
     }
 }
 
 impl IntoContents for ResourceContents {
-    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, _: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         Ok(ReadResourceResult::new(vec![self]))
     }
 }
 
 impl IntoContents for Vec<ResourceContents> {
-    fn into_contents(self, _: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, _: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         Ok(ReadResourceResult::new(self))
     }
 }
@@ -89,7 +89,7 @@ impl IntoContents for Vec<ResourceContents> {
 macro_rules! text {
     ($($type:ty)*) => {$(
         impl IntoContents for $type {
-            fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+            fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
                 Ok(asked.text(self, "text/plain"))
             }
         }
@@ -100,7 +100,7 @@ text!(String & str);
 macro_rules! bytes {
     ($($type:ty)*) => {$(
         impl IntoContents for $type {
-            fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+            fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
                 Ok(asked.bytes(&self))
             }
         }
@@ -110,7 +110,7 @@ bytes!(Vec<u8> &[u8] bytes::Bytes);
 
 impl IntoContents for Map<String, Value> {
     /// Contents, if it has their members; else its JSON text.
-    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         let mut members = self.clone();
         members.entry("uri").or_insert_with(|| asked.uri.into());
         if let Some(mime_type) = asked.mime_type {
@@ -131,7 +131,7 @@ impl IntoContents for Map<String, Value> {
 }
 
 impl IntoContents for Value {
-    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         match self {
             Self::Object(members) => members.into_contents(asked),
             Self::String(text) => text.into_contents(asked),
@@ -145,7 +145,7 @@ impl IntoContents for Value {
 pub struct AsJson<T>(pub T);
 
 impl<T: Serialize> IntoContents for AsJson<T> {
-    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         let text = serde_json::to_string(&self.0)?;
         Ok(asked.text(text, "application/json"))
     }
@@ -156,7 +156,7 @@ impl<T: Serialize> IntoContents for AsJson<T> {
 pub struct AsText<T>(pub T);
 
 impl<T: Display> IntoContents for AsText<T> {
-    fn into_contents(self, asked: Asked<'_>) -> Result<ReadResourceResult, ToolError> {
+    fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         self.0.to_string().into_contents(asked)
     }
 }
@@ -167,7 +167,7 @@ mod tests {
     use serde_json::json;
 
     fn contents(value: impl IntoContents, mime_type: Option<&str>) -> Value {
-        let result = value.into_contents(Asked { uri: "memo:///a", mime_type }).unwrap();
+        let result = value.into_contents(ReadTarget { uri: "memo:///a", mime_type }).unwrap();
         let mut result = serde_json::to_value(&result).unwrap();
         let contents = result["contents"].take();
         match contents.as_array().map(Vec::as_slice) {
@@ -228,7 +228,8 @@ mod tests {
         assert_eq!(contents(vec![one.clone(), one.clone()], None).as_array().unwrap().len(), 2);
         let mut result = ReadResourceResult::new(vec![one]);
         result.meta = Some(candor_protocol::json::Object::new().with("a", &1));
-        let kept = result.clone().into_contents(Asked { uri: "x:y", mime_type: None }).unwrap();
+        let kept =
+            result.clone().into_contents(ReadTarget { uri: "x:y", mime_type: None }).unwrap();
         assert_eq!(serde_json::to_value(&kept).unwrap(), serde_json::to_value(&result).unwrap());
     }
 }

@@ -24,11 +24,11 @@ use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::tool::ToolError;
 
-pub use contents::{AsJson, AsText, Asked, Contents, IntoContents};
+pub use contents::{AsJson, AsText, Contents, IntoContents, ReadTarget};
 pub(crate) use publish::Publisher;
 pub use set::ResourceSet;
 pub use template::{TemplateError, Variables};
-pub(crate) use tree::{Children, Start, Tree, Trouble};
+pub(crate) use tree::{Children, ListStart, ResourceFailure, Tree};
 
 /// A tree of resources: a folder, a database, a calendar.
 ///
@@ -141,7 +141,7 @@ pub trait Resources: Send + Sync + 'static {
         &self,
         _uri: &str,
         _changes: &Changes,
-    ) -> impl Future<Output = Result<Option<Watching>, ToolError>> + Send {
+    ) -> impl Future<Output = Result<Option<WatchGuard>, ToolError>> + Send {
         async { Ok(None) }
     }
 
@@ -213,11 +213,11 @@ impl Listing {
 }
 
 /// A resource is being watched until this is dropped. Holds whatever has to live as long.
-pub struct Watching {
+pub struct WatchGuard {
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
-impl Watching {
+impl WatchGuard {
     /// Nothing has to be held: who changes the resource says so.
     #[must_use]
     pub fn told() -> Self {
@@ -231,7 +231,7 @@ impl Watching {
     }
 }
 
-impl fmt::Debug for Watching {
+impl fmt::Debug for WatchGuard {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Watching").finish_non_exhaustive()
     }

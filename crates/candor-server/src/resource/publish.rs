@@ -10,7 +10,7 @@ use candor_protocol::types::{Content, Resource, ResourceContents};
 use serde::Serialize;
 use serde::ser::{SerializeMap, Serializer};
 
-use crate::caller::Client;
+use crate::caller::ClientInfo;
 
 /// Writes resources for one client.
 #[derive(Debug, Clone, Copy)]
@@ -19,7 +19,7 @@ pub(crate) struct Publisher {
 }
 
 impl Publisher {
-    pub(crate) fn to(client: &Client) -> Self {
+    pub(crate) fn to(client: &ClientInfo) -> Self {
         let extensions = client.capabilities.extensions.as_ref();
         Self { mirrors: extensions.is_none_or(|known| !known.contains_key(extension::RESOURCE)) }
     }
@@ -34,8 +34,8 @@ impl Publisher {
     }
 
     /// A list of them, ready to be written.
-    pub(crate) fn list(self, resources: &[Resource]) -> Vec<Listed<'_>> {
-        resources.iter().map(|resource| Listed { resource, publisher: self }).collect()
+    pub(crate) fn list(self, resources: &[Resource]) -> Vec<ListedResource<'_>> {
+        resources.iter().map(|resource| ListedResource { resource, publisher: self }).collect()
     }
 
     pub(crate) fn contents(self, content: &mut ResourceContents) {
@@ -65,12 +65,12 @@ impl Publisher {
 
 /// A resource in a list. Lists are long, and most resources have no metadata of their own: then the copy is written and never
 /// made.
-pub(crate) struct Listed<'a> {
+pub(crate) struct ListedResource<'a> {
     resource: &'a Resource,
     publisher: Publisher,
 }
 
-impl Serialize for Listed<'_> {
+impl Serialize for ListedResource<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         let Self { resource, publisher } = self;
         match &resource.capabilities {

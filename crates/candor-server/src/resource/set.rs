@@ -10,8 +10,8 @@ use futures_util::future::BoxFuture;
 
 use super::template::Template;
 use super::{
-    Asked, Contents, IntoContents, Listing, Offers, Page, Resources, TemplateError, Variables,
-    Watching,
+    Contents, IntoContents, Listing, Offers, Page, ReadTarget, Resources, TemplateError, Variables,
+    WatchGuard,
 };
 use crate::changes::Changes;
 use crate::ctx::Ctx;
@@ -20,14 +20,14 @@ use crate::tool::ToolError;
 /// How many children are read along with their folder. For all of them there is the list.
 const READ_ALONG: usize = 50;
 
-type Read<A> =
+type ReadFn<A> =
     dyn Fn(A, Ctx) -> BoxFuture<'static, Result<ReadResourceResult, ToolError>> + Send + Sync;
 
 /// A template, in both forms, and how to read what it matches.
 struct Family {
     published: ResourceTemplate,
     template: Template,
-    read: Arc<Read<(String, Variables)>>,
+    read: Arc<ReadFn<(String, Variables)>>,
 }
 
 /// A resource of a set, and how it is read.
@@ -36,7 +36,7 @@ struct Node {
     /// Where its folder is, if it stands in one.
     parent: Option<usize>,
     /// Folders need not say how: they give what stands in them.
-    read: Option<Arc<Read<String>>>,
+    read: Option<Arc<ReadFn<String>>>,
 }
 
 /// Resources that are known when the server starts, and families of them.
@@ -170,7 +170,7 @@ impl ResourceSet {
 }
 
 /// A handler of one resource.
-fn reading<F, R, C>(mime_type: Option<String>, read: F) -> Arc<Read<String>>
+fn reading<F, R, C>(mime_type: Option<String>, read: F) -> Arc<ReadFn<String>>
 where
     F: Fn(String, Ctx) -> R + Send + Sync + 'static,
     R: Future<Output = Result<C, ToolError>> + Send + 'static,
@@ -189,7 +189,7 @@ async fn shaped<C: IntoContents>(
     mime_type: Option<String>,
 ) -> Result<ReadResourceResult, ToolError> {
     let mime_type = mime_type.as_deref();
-    reading.await?.into_contents(Asked { uri: &uri, mime_type })
+    reading.await?.into_contents(ReadTarget { uri: &uri, mime_type })
 }
 
 /// What is known of a member of a family without reading it: what they have in common.
@@ -251,8 +251,8 @@ impl Resources for ResourceSet {
         Ok(Some(result.into()))
     }
 
-    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
-        Ok(self.watched.contains(uri).then(Watching::told))
+    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<WatchGuard>, ToolError> {
+        Ok(self.watched.contains(uri).then(WatchGuard::told))
     }
 
     async fn templates(&self, _: &Principal) -> Result<Vec<ResourceTemplate>, ToolError> {

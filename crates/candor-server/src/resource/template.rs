@@ -11,10 +11,10 @@ pub type Variables = BTreeMap<String, String>;
 /// A URI template of RFC 6570, as far as it can be matched without doubt: `{name}` stands for one path
 /// segment, `{+name}` for any number of them.
 #[derive(Debug, Clone)]
-pub(crate) struct Template(Vec<Part>);
+pub(crate) struct Template(Vec<TemplatePart>);
 
 #[derive(Debug, Clone)]
-enum Part {
+enum TemplatePart {
     Literal(String),
     Segment(String),
     Rest(String),
@@ -53,7 +53,7 @@ impl Template {
                 return Err(refuse());
             }
             if !literal.is_empty() {
-                parts.push(Part::Literal(literal.to_owned()));
+                parts.push(TemplatePart::Literal(literal.to_owned()));
             }
             let plain = name.strip_prefix('+').unwrap_or(name);
             if plain.is_empty()
@@ -63,9 +63,9 @@ impl Template {
             }
             let plain_name = plain.to_owned();
             parts.push(if plain.len() < name.len() {
-                Part::Rest(plain_name)
+                TemplatePart::Rest(plain_name)
             } else {
-                Part::Segment(plain_name)
+                TemplatePart::Segment(plain_name)
             });
             rest = after;
         }
@@ -73,7 +73,7 @@ impl Template {
             return Err(refuse());
         }
         if !rest.is_empty() {
-            parts.push(Part::Literal(rest.to_owned()));
+            parts.push(TemplatePart::Literal(rest.to_owned()));
         }
         Ok(Self(parts))
     }
@@ -85,15 +85,15 @@ impl Template {
         let mut parts = self.0.iter().peekable();
         while let Some(part) = parts.next() {
             let (name, crosses) = match part {
-                Part::Literal(text) => {
+                TemplatePart::Literal(text) => {
                     rest = rest.strip_prefix(text.as_str())?;
                     continue;
                 }
-                Part::Segment(name) => (name, false),
-                Part::Rest(name) => (name, true),
+                TemplatePart::Segment(name) => (name, false),
+                TemplatePart::Rest(name) => (name, true),
             };
             let end = match parts.peek() {
-                Some(Part::Literal(next)) => rest.find(next.as_str())?,
+                Some(TemplatePart::Literal(next)) => rest.find(next.as_str())?,
                 _ => rest.len(),
             };
             let value = &rest[..end];

@@ -11,8 +11,10 @@ use candor_protocol::types::{
 use candor_protocol::{Era, Principal};
 use serde_json::json;
 
-use super::erased::Erased;
-use super::{Asked, Completing, Contents, Listing, Offers, Page, Resources, Watching, rules, uri};
+use super::erased::ErasedProvider;
+use super::{
+    Completing, Contents, Listing, Offers, Page, ReadTarget, Resources, WatchGuard, rules, uri,
+};
 use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::tool::ToolError;
@@ -26,7 +28,7 @@ pub(crate) struct Tree {
 }
 
 struct Mount {
-    provider: Box<dyn Erased>,
+    provider: Box<dyn ErasedProvider>,
     offers: Offers,
     /// Which warnings the log has had: each once.
     warned: [AtomicBool; 3],
@@ -61,13 +63,13 @@ impl Lint {
 }
 
 /// A resource, and who has it.
-pub(crate) struct Found<'t> {
+pub(crate) struct ResolvedResource<'t> {
     mount: &'t Mount,
     pub(crate) resource: Resource,
 }
 
 /// Why there is no answer about a resource.
-pub(crate) enum Trouble {
+pub(crate) enum ResourceFailure {
     /// This text is no URI.
     NoUri(&'static str),
     NotFound,
@@ -79,13 +81,13 @@ pub(crate) enum Trouble {
     Broken,
 }
 
-impl From<ToolError> for Trouble {
+impl From<ToolError> for ResourceFailure {
     fn from(error: ToolError) -> Self {
         Self::Failed(error)
     }
 }
 
-impl Trouble {
+impl ResourceFailure {
     /// The error that the client gets. `core` is true for methods that the published protocol has.
     pub(crate) fn into_error(self, uri: &str, era: Era, core: bool) -> ErrorObject {
         // Not with the URI as data: to official clients that means that there is no such resource.
@@ -127,7 +129,7 @@ impl Trouble {
 
 /// Where a page of the default list begins.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
-pub(crate) struct Start {
+pub(crate) struct ListStart {
     pub(crate) mount: usize,
     pub(crate) after: Option<String>,
 }
@@ -137,7 +139,7 @@ pub(crate) type Children = (Vec<Resource>, Option<String>);
 
 impl Tree {
     pub(crate) fn mount(&mut self, provider: impl Resources) {
-        let provider: Box<dyn Erased> = Box::new(provider);
+        let provider: Box<dyn ErasedProvider> = Box::new(provider);
         let offers = provider.offers();
         self.mounts.push(Mount { provider, offers, warned: Default::default() });
     }
@@ -165,9 +167,13 @@ impl Tree {
     }
 
     /// The resource behind a URI, if this principal has it. Everything that is done with a resource begins here.
-    pub(crate) async fn find(&self, uri: &str, who: &Principal) -> Result<Found<'_>, Trouble> {
+    pub(crate) async fn find(
+        &self,
+        uri: &str,
+        who: &Principal,
+    ) -> Result<ResolvedResource<'_>, ResourceFailure> {
         if let Some(problem) = uri::problem(uri) {
-            return Err(Trouble::NoUri(problem));
+            return Err(ResourceFailure::NoUri(problem));
         }
         let mut fitting: Vec<_> =
             self.mounts.iter().filter(|m| uri::covers(m.provider.prefix(), uri)).collect();
@@ -177,25 +183,25 @@ impl Tree {
             let resource = self.wait(mount, uri, mount.provider.metadata(uri, who)).await?;
             if let Some(mut resource) = resource {
                 mount.hold_to_offers(&mut resource);
-                return Ok(Found { mount, resource });
+                return Ok(ResolvedResource { mount, resource });
             }
         }
-        Err(Trouble::NotFound)
+        Err(ResourceFailure::NotFound)
     }
 
     /// A page of the default list: one provider's after the other's.
     pub(crate) async fn list(
         &self,
-        start: Start,
+        start: ListStart,
         limit: usize,
         who: &Principal,
-    ) -> Result<(Vec<Resource>, Option<Start>), Trouble> {
+    ) -> Result<(Vec<Resource>, Option<ListStart>), ResourceFailure> {
         let mut listed = Vec::new();
-        let Start { mount: first, mut after } = start;
+        let ListStart { mount: first, mut after } = start;
         for (number, mount) in self.mounts.iter().enumerate().skip(first) {
             let left = limit.saturating_sub(listed.len());
             if left == 0 {
-                return Ok((listed, Some(Start { mount: number, after: None })));
+                return Ok((listed, Some(ListStart { mount: number, after: None })));
             }
             let page = Page { after: after.as_deref(), limit: left };
             let Listing { mut resources, next } =
@@ -204,7 +210,7 @@ impl Tree {
             resources.iter_mut().for_each(|resource| mount.hold_to_offers(resource));
             listed.append(&mut resources);
             if next.is_some() {
-                return Ok((listed, Some(Start { mount: number, after: next })));
+                return Ok((listed, Some(ListStart { mount: number, after: next })));
             }
             after = None;
         }
@@ -217,10 +223,10 @@ impl Tree {
         uri: &str,
         page: Page<'_>,
         who: &Principal,
-    ) -> Result<Children, Trouble> {
-        let Found { mount, resource } = self.find(uri, who).await?;
+    ) -> Result<Children, ResourceFailure> {
+        let ResolvedResource { mount, resource } = self.find(uri, who).await?;
         if !resource.is_listable() {
-            return Err(Trouble::NotListable);
+            return Err(ResourceFailure::NotListable);
         }
         let listing = self.wait(mount, uri, mount.provider.children(uri, page, who)).await?;
         let Some(Listing { mut resources, next }) = listing else {
@@ -240,10 +246,10 @@ impl Tree {
         uri: &str,
         changes: &Changes,
         who: &Principal,
-    ) -> Result<Watching, Trouble> {
-        let Found { mount, resource } = self.find(uri, who).await?;
+    ) -> Result<WatchGuard, ResourceFailure> {
+        let ResolvedResource { mount, resource } = self.find(uri, who).await?;
         if !resource.is_watchable() {
-            return Err(Trouble::NotWatchable);
+            return Err(ResourceFailure::NotWatchable);
         }
         self.wait(mount, uri, mount.provider.watch(uri, changes))
             .await?
@@ -253,7 +259,7 @@ impl Tree {
     pub(crate) async fn templates(
         &self,
         who: &Principal,
-    ) -> Result<Vec<ResourceTemplate>, Trouble> {
+    ) -> Result<Vec<ResourceTemplate>, ResourceFailure> {
         let mut all = Vec::new();
         for mount in &self.mounts {
             all.extend(self.wait(mount, "", mount.provider.templates(who)).await?);
@@ -267,7 +273,7 @@ impl Tree {
         &self,
         asked: &Completing<'_>,
         who: &Principal,
-    ) -> Result<Option<Vec<String>>, Trouble> {
+    ) -> Result<Option<Vec<String>>, ResourceFailure> {
         for mount in self.mounts.iter().filter(|mount| mount.offers.completion) {
             let proposals = self.wait(mount, "", mount.provider.complete(asked, who)).await?;
             if proposals.is_some() {
@@ -280,13 +286,13 @@ impl Tree {
     /// What was read, checked and completed: every content with its resource's metadata.
     pub(crate) async fn settle(
         &self,
-        found: &Found<'_>,
+        found: &ResolvedResource<'_>,
         uri: &str,
         contents: Contents,
         who: &Principal,
-    ) -> Result<ReadResourceResult, Trouble> {
+    ) -> Result<ReadResourceResult, ResourceFailure> {
         let mime_type = found.resource.mime_type.as_deref();
-        let mut result = contents.shape(Asked { uri, mime_type })?;
+        let mut result = contents.shape(ReadTarget { uri, mime_type })?;
         let broke = |problem: String| found.mount.broke(uri, &problem);
         let now;
         let mut resource = &found.resource;
@@ -326,7 +332,7 @@ impl Tree {
         mount: &Mount,
         uri: &str,
         answer: impl Future<Output = Result<T, ToolError>>,
-    ) -> Result<T, Trouble> {
+    ) -> Result<T, ResourceFailure> {
         match tokio::time::timeout(self.patience, answer).await {
             Ok(answered) => Ok(answered?),
             Err(_) => Err(mount.broke(uri, "took too long")),
@@ -334,7 +340,7 @@ impl Tree {
     }
 }
 
-impl Found<'_> {
+impl ResolvedResource<'_> {
     /// Reads it, in the words of its provider.
     pub(crate) async fn read(&self, uri: &str, ctx: Ctx) -> Result<Option<Contents>, ToolError> {
         self.mount.provider.read(uri, ctx).await
@@ -342,7 +348,7 @@ impl Found<'_> {
 }
 
 impl Mount {
-    fn broke(&self, uri: &str, problem: &str) -> Trouble {
+    fn broke(&self, uri: &str, problem: &str) -> ResourceFailure {
         crate::trace::note(format_args!("the source of {uri:?} broke a rule: {problem}"));
         tracing::error!(
             provider = self.provider.name(),
@@ -351,7 +357,7 @@ impl Mount {
             trace_id = crate::trace::id(),
             "a provider of resources broke a rule"
         );
-        Trouble::Broken
+        ResourceFailure::Broken
     }
 
     fn warn(&self, lint: Lint) {
@@ -362,7 +368,12 @@ impl Mount {
     }
 
     /// A list whose next page begins where this one did would never end.
-    fn moves_on(&self, uri: &str, page: Page<'_>, next: Option<&str>) -> Result<(), Trouble> {
+    fn moves_on(
+        &self,
+        uri: &str,
+        page: Page<'_>,
+        next: Option<&str>,
+    ) -> Result<(), ResourceFailure> {
         match next {
             Some(next) if page.after == Some(next) => {
                 Err(self.broke(uri, "gives a next page that begins where this one did"))

@@ -19,20 +19,20 @@ use tokio_util::sync::{CancellationToken, DropGuard};
 
 use crate::ask::AskError;
 use crate::call_tracker::CallTracker;
-use crate::caller::Client;
-use crate::changes::{Change, Listener, Lists};
+use crate::caller::ClientInfo;
+use crate::changes::{Change, ChangeListener, Lists};
 use crate::engine::Engine;
 use crate::limits::Limits;
 use crate::outlet::Outlet;
-use crate::resource::Watching;
-use crate::room::{Rooms, Taken};
+use crate::resource::WatchGuard;
+use crate::room::{Capacity, Slot};
 
 pub(crate) use stream_log::{Event, StreamLog};
 pub(crate) use table::Sessions;
 
 /// Whose session it is: for what one peer may have in all.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Peer {
+pub(crate) struct SessionPeer {
     pub(crate) principal: Principal,
     /// Unknown over stdio, and where our endpoint is mounted in somebody else's server.
     pub(crate) address: Option<IpAddr>,
@@ -40,34 +40,34 @@ pub(crate) struct Peer {
     pub(crate) shares: bool,
 }
 
-impl Peer {
+impl SessionPeer {
     /// In whose share a place for it counts; in nobody's where callers are not told apart.
     pub(crate) fn sharer(&self) -> Option<&Principal> {
         self.shares.then_some(&self.principal)
     }
 }
 
-type Outcome = Result<Box<RawValue>, ErrorObject>;
+type ClientReply = Result<Box<RawValue>, ErrorObject>;
 
 /// A legacy client's session: over HTTP between `initialize` and `DELETE`, over stdio for the connection.
 #[derive(Debug)]
 pub(crate) struct Session {
     /// Random; knowing it is not enough, the principal must be the same too.
     pub(crate) id: String,
-    pub(crate) peer: Peer,
-    pub(crate) client: Arc<Client>,
+    pub(crate) peer: SessionPeer,
+    pub(crate) client: Arc<ClientInfo>,
     /// Where messages go that belong to no request.
     pub(crate) outlet: Outlet,
     pub(crate) calls: CallTracker,
     question_time: Duration,
     log_level: AtomicU8,
-    changes: Arc<Listener>,
+    changes: Arc<ChangeListener>,
     /// What it watches.
-    subscriptions: Mutex<HashMap<String, (Watching, Arc<Taken>)>>,
-    open: Mutex<HashMap<RequestId, oneshot::Sender<Outcome>>>,
+    subscriptions: Mutex<HashMap<String, (WatchGuard, Arc<Slot>)>>,
+    open: Mutex<HashMap<RequestId, oneshot::Sender<ClientReply>>>,
     next_question: AtomicU64,
     streams: Mutex<Streams>,
-    rooms: Arc<Rooms>,
+    rooms: Arc<Capacity>,
     last_used: Mutex<Instant>,
     listeners: AtomicUsize,
     /// Ends the task that forwards changes, together with the session.
@@ -89,13 +89,13 @@ struct Streams {
 struct Finished {
     name: String,
     bytes: usize,
-    _room: Taken,
+    _room: Slot,
 }
 
 impl Streams {
     /// Notes that a stream is over. Of too many such the oldest are forgotten, and also where that makes room for it. For which there is
     /// none is not kept: whoever reads it now reads it to its end.
-    fn finish(&mut self, log: &StreamLog, rooms: &Rooms, of: Option<&Principal>) {
+    fn finish(&mut self, log: &StreamLog, rooms: &Capacity, of: Option<&Principal>) {
         let name = log.name();
         if !self.by_name.contains_key(name) || self.finished.iter().any(|over| over.name == name) {
             return;
@@ -128,8 +128,8 @@ impl Session {
     /// Opens a session and begins to forward changes to it. Needs a tokio runtime.
     pub(crate) fn open(
         id: String,
-        peer: Peer,
-        client: Client,
+        peer: SessionPeer,
+        client: ClientInfo,
         outlet: Outlet,
         engine: &Engine,
     ) -> Arc<Self> {
@@ -174,7 +174,7 @@ impl Session {
     }
 
     /// Tells the client of this resource's changes from now on.
-    pub(crate) fn subscribe(&self, uri: String, watching: (Watching, Arc<Taken>)) {
+    pub(crate) fn subscribe(&self, uri: String, watching: (WatchGuard, Arc<Slot>)) {
         self.changes.add(&uri);
         let before = lock(&self.subscriptions).insert(uri, watching);
         // Not under the lock: ending a watch is the provider's code.
@@ -188,7 +188,7 @@ impl Session {
     }
 
     /// The place of a resource that it watches already.
-    pub(crate) fn place_of(&self, uri: &str) -> Option<Arc<Taken>> {
+    pub(crate) fn place_of(&self, uri: &str) -> Option<Arc<Slot>> {
         lock(&self.subscriptions).get(uri).map(|(_, place)| Arc::clone(place))
     }
 
@@ -325,7 +325,7 @@ impl Drop for Closing<'_> {
 }
 
 /// Tells the client of changes until its session ends. Knows the way to it and not the session, which it would keep alive.
-async fn forward_changes(outlet: Outlet, changes: Arc<Listener>, alive: CancellationToken) {
+async fn forward_changes(outlet: Outlet, changes: Arc<ChangeListener>, alive: CancellationToken) {
     let forward = async {
         loop {
             for change in changes.next().await {

@@ -14,14 +14,14 @@ pub(crate) struct StreamLog {
     name: String,
     most_events: usize,
     most_bytes: usize,
-    inner: Mutex<Inner>,
+    inner: Mutex<StreamLogInner>,
     changed: Notify,
     /// A reader has been given an event.
     taken: Notify,
 }
 
 #[derive(Debug, Default)]
-struct Inner {
+struct StreamLogInner {
     /// The newest events; `first` is the number of the oldest.
     events: VecDeque<Bytes>,
     first: u64,
@@ -47,7 +47,7 @@ pub(crate) enum Event {
 impl StreamLog {
     pub(crate) fn new(name: String, limits: &Limits) -> Self {
         // Events are numbered from 1; 0 is "before the first".
-        let inner = Inner { first: 1, ..Inner::default() };
+        let inner = StreamLogInner { first: 1, ..StreamLogInner::default() };
         Self {
             name,
             most_events: limits.stream_events,
@@ -171,7 +171,7 @@ impl StreamLog {
         }
     }
 
-    fn lock(&self) -> MutexGuard<'_, Inner> {
+    fn lock(&self) -> MutexGuard<'_, StreamLogInner> {
         self.inner.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

@@ -11,12 +11,12 @@ use candor_protocol::types::{
 };
 use serde_json::{Value, json};
 
-use crate::ask::Elicited;
+use crate::ask::ElicitAnswer;
 
 /// A question to the person, as the client got it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Asked {
+pub struct TestQuestion {
     /// What the person reads.
     pub message: String,
     /// The schema of the form, if it is one.
@@ -25,7 +25,7 @@ pub struct Asked {
     pub url: Option<String>,
 }
 
-impl Asked {
+impl TestQuestion {
     fn of(params: Object) -> Result<Self, Malformed> {
         if params.read_str("mode")?.as_deref() == Some("url") {
             let ElicitUrl { message, url, .. } = ElicitUrl::from_object(params)?;
@@ -39,7 +39,7 @@ impl Asked {
 }
 
 /// The person answers, with these values.
-impl From<Value> for Elicited {
+impl From<Value> for ElicitAnswer {
     fn from(content: Value) -> Self {
         Self::Accepted(content)
     }
@@ -47,15 +47,15 @@ impl From<Value> for Elicited {
 
 /// What the model says: made from text, from content, or from a whole result.
 #[derive(Debug, Clone)]
-pub struct Said(CreateMessageResult);
+pub struct ModelReply(CreateMessageResult);
 
-impl From<CreateMessageResult> for Said {
+impl From<CreateMessageResult> for ModelReply {
     fn from(result: CreateMessageResult) -> Self {
         Self(result)
     }
 }
 
-impl From<Content> for Said {
+impl From<Content> for ModelReply {
     fn from(content: Content) -> Self {
         let content = SamplingContent::One(content);
         let mut result =
@@ -65,13 +65,13 @@ impl From<Content> for Said {
     }
 }
 
-impl From<&str> for Said {
+impl From<&str> for ModelReply {
     fn from(text: &str) -> Self {
         Content::text(text).into()
     }
 }
 
-impl From<String> for Said {
+impl From<String> for ModelReply {
     fn from(text: String) -> Self {
         Content::text(text).into()
     }
@@ -83,20 +83,20 @@ type Answering<Q, A> = Arc<Mutex<dyn FnMut(&Q) -> A + Send>>;
 /// What the client says when it is asked.
 #[derive(Clone, Default)]
 pub(super) struct Answers {
-    person: Option<Answering<Asked, Elicited>>,
-    model: Option<Answering<CreateMessageParams, Said>>,
+    person: Option<Answering<TestQuestion, ElicitAnswer>>,
+    model: Option<Answering<CreateMessageParams, ModelReply>>,
     roots: Option<Vec<Root>>,
 }
 
 impl Answers {
-    pub(super) fn by_person<A: Into<Elicited>>(
+    pub(super) fn by_person<A: Into<ElicitAnswer>>(
         &mut self,
-        mut answer: impl FnMut(&Asked) -> A + Send + 'static,
+        mut answer: impl FnMut(&TestQuestion) -> A + Send + 'static,
     ) {
-        self.person = Some(Arc::new(Mutex::new(move |asked: &Asked| answer(asked).into())));
+        self.person = Some(Arc::new(Mutex::new(move |asked: &TestQuestion| answer(asked).into())));
     }
 
-    pub(super) fn by_model<A: Into<Said>>(
+    pub(super) fn by_model<A: Into<ModelReply>>(
         &mut self,
         mut answer: impl FnMut(&CreateMessageParams) -> A + Send + 'static,
     ) {
@@ -115,7 +115,7 @@ impl Answers {
         };
         match method {
             method::ELICIT => {
-                let asked = Asked::of(params).map_err(malformed)?;
+                let asked = TestQuestion::of(params).map_err(malformed)?;
                 let Some(answer) = &self.person else {
                     return Err(nobody(&format!("the user {:?}", asked.message), "on_elicit"));
                 };
@@ -146,11 +146,11 @@ fn ask<Q, A>(answer: &Answering<Q, A>, asked: &Q) -> A {
     answer(asked)
 }
 
-fn written(elicited: Elicited) -> Value {
+fn written(elicited: ElicitAnswer) -> Value {
     match elicited {
         // To a page there is no answer but that it was visited.
-        Elicited::Accepted(Value::Null) => json!({"action": "accept"}),
-        Elicited::Accepted(content) => json!({"action": "accept", "content": content}),
+        ElicitAnswer::Accepted(Value::Null) => json!({"action": "accept"}),
+        ElicitAnswer::Accepted(content) => json!({"action": "accept", "content": content}),
         other => json!({"action": other.action()}),
     }
 }

@@ -30,7 +30,7 @@ impl From<Notification> for Notice {
 
 /// What a call of a tool came to.
 #[derive(Debug, Clone)]
-pub struct Called {
+pub struct TestResult {
     text: String,
     structured: Option<Value>,
     result: CallToolResult,
@@ -39,7 +39,7 @@ pub struct Called {
     reasons: Vec<String>,
 }
 
-impl Called {
+impl TestResult {
     pub(super) fn of(
         result: &RawValue,
         notices: Vec<Notice>,
@@ -67,7 +67,7 @@ impl Called {
         self.structured.as_ref()
     }
 
-    /// Whether the tool failed, or did not accept its arguments; [`Called::text`] says why.
+    /// Whether the tool failed, or did not accept its arguments; [`TestResult::text`] says why.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.result.is_error == Some(true)
@@ -143,7 +143,7 @@ impl Called {
 }
 
 /// The text, and the internal reason if there is one: for the message of an assertion.
-impl fmt::Display for Called {
+impl fmt::Display for TestResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;
         self.reasons.iter().try_for_each(|reason| write!(f, "\ninternal reason: {reason}"))

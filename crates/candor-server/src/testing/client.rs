@@ -15,17 +15,17 @@ use candor_protocol::types::{
 };
 use candor_protocol::{Era, Message, Principal, Revision};
 
-use super::answers::{Answers, Asked, Said};
+use super::answers::{Answers, ModelReply, TestQuestion};
 use super::called::Notice;
-use super::wire::{self, Asking, Connection, Outcome};
-use crate::ask::Elicited;
+use super::wire::{self, Asking, TestSession, WireResult};
+use crate::ask::ElicitAnswer;
 use crate::engine::Engine;
 use crate::identity::{Claims, Identity};
 use crate::trace::Reasons;
 
 /// What came back for a request of a test.
-pub(super) struct Exchanged {
-    pub(super) outcome: Outcome,
+pub(super) struct TestExchange {
+    pub(super) outcome: WireResult,
     pub(super) notices: Vec<Notice>,
     /// Internal reasons of its failure.
     pub(super) reasons: Vec<String>,
@@ -78,7 +78,7 @@ pub struct TestClient {
     /// What the test has not looked at yet.
     notices: Mutex<Vec<Notice>>,
     /// The legacy session, once there is one.
-    connection: OnceLock<Connection>,
+    connection: OnceLock<TestSession>,
 }
 
 impl TestClient {
@@ -135,19 +135,19 @@ impl TestClient {
     }
 
     /// Answers questions to the person, and says that it can. The closure returns the form's values as JSON, or an
-    /// [`Elicited`]; an assertion in it is an assertion of the test.
+    /// [`ElicitAnswer`]; an assertion in it is an assertion of the test.
     ///
     /// ```
-    /// # use candor_server::{Elicited, Server};
+    /// # use candor_server::{ElicitAnswer, Server};
     /// # use serde_json::json;
     /// # let server = || Server::new("s", "1");
     /// server().test().on_elicit(|asked| json!({"name": "Ada"}));
-    /// server().test().on_elicit(|asked| Elicited::Declined);
+    /// server().test().on_elicit(|asked| ElicitAnswer::Declined);
     /// ```
     #[must_use]
-    pub fn on_elicit<A: Into<Elicited>>(
+    pub fn on_elicit<A: Into<ElicitAnswer>>(
         self,
-        answer: impl FnMut(&Asked) -> A + Send + 'static,
+        answer: impl FnMut(&TestQuestion) -> A + Send + 'static,
     ) -> Self {
         self.changed(|client| {
             client.answers.by_person(answer);
@@ -165,7 +165,7 @@ impl TestClient {
     /// server().test().on_sample(|asked| format!("I was told {} things", asked.messages.len()));
     /// ```
     #[must_use]
-    pub fn on_sample<A: Into<Said>>(
+    pub fn on_sample<A: Into<ModelReply>>(
         self,
         answer: impl FnMut(&CreateMessageParams) -> A + Send + 'static,
     ) -> Self {
@@ -211,13 +211,13 @@ impl TestClient {
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices =
             std::mem::take(&mut *self.notices.lock().unwrap_or_else(PoisonError::into_inner));
-        notices.extend(self.connection.get().map(Connection::unread).unwrap_or_default());
+        notices.extend(self.connection.get().map(TestSession::unread).unwrap_or_default());
         notices
     }
 
     /// Returns the internal reasons of failures since the last time: what the server writes to its log and hides from callers.
     ///
-    /// A failure of the client, and [`Called`](super::Called) in a message, show them, too.
+    /// A failure of the client, and [`TestResult`](super::TestResult) in a message, show them, too.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -261,7 +261,7 @@ impl TestClient {
     }
 
     /// Sends a request, with all rounds that it takes. Fails the test if that gives no answer.
-    pub(super) async fn ask(&self, method: &str, params: Object, at: Spot) -> Exchanged {
+    pub(super) async fn ask(&self, method: &str, params: Object, at: Spot) -> TestExchange {
         let subject = subject(method, &params);
         let mut notices = Vec::new();
         let collected = Reasons::default();
@@ -288,7 +288,7 @@ impl TestClient {
         };
         let mut unread = self.notices.lock().unwrap_or_else(PoisonError::into_inner);
         unread.extend(notices.iter().cloned());
-        Exchanged { outcome, notices, reasons }
+        TestExchange { outcome, notices, reasons }
     }
 
     /// Sends a request again and again, each time with the answers to the questions that came back.
@@ -297,7 +297,7 @@ impl TestClient {
         method: &str,
         mut params: Object,
         notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, String> {
+    ) -> Result<WireResult, String> {
         let connection = self.connection()?;
         let asking = Asking {
             engine: &self.engine,
@@ -334,14 +334,14 @@ impl TestClient {
     }
 
     /// The session of a legacy client, opened now if need be.
-    fn connection(&self) -> Result<Option<&Connection>, String> {
+    fn connection(&self) -> Result<Option<&TestSession>, String> {
         if self.revision.era() == Era::Modern {
             return Ok(None);
         }
         if let Some(connection) = self.connection.get() {
             return Ok(Some(connection));
         }
-        let opened = Connection::open(
+        let opened = TestSession::open(
             &self.engine,
             self.principal.clone(),
             self.revision,
@@ -377,7 +377,7 @@ impl TestClient {
     }
 
     /// The questions that a modern result is, if it is no answer.
-    fn questions(&self, outcome: &Outcome) -> Result<Option<InputRequired>, String> {
+    fn questions(&self, outcome: &WireResult) -> Result<Option<InputRequired>, String> {
         let (Era::Modern, Ok(result)) = (self.revision.era(), outcome) else {
             return Ok(None);
         };

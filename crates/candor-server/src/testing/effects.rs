@@ -9,7 +9,7 @@ use candor_protocol::names::method;
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::called::Called;
+use super::called::TestResult;
 use super::client::{Spot, TestClient, fail};
 use super::requests::named;
 
@@ -18,30 +18,30 @@ use super::requests::named;
 /// Pictures of usual kinds know what it means that something was taken away: from a map, when a key is gone or its value
 /// was; from text and lists, when they no longer begin as they did; from a set, when a member is gone. Implement it for
 /// pictures of other kinds.
-pub trait World: PartialEq + Debug {
+pub trait StateSnapshot: PartialEq + Debug {
     /// Whether everything that is here is in the later picture too.
     fn survives_in(&self, later: &Self) -> bool;
 }
 
-impl World for String {
+impl StateSnapshot for String {
     fn survives_in(&self, later: &Self) -> bool {
         later.starts_with(self.as_str())
     }
 }
 
-impl<T: PartialEq + Debug> World for Vec<T> {
+impl<T: PartialEq + Debug> StateSnapshot for Vec<T> {
     fn survives_in(&self, later: &Self) -> bool {
         later.starts_with(self)
     }
 }
 
-impl<T: Ord + Debug> World for BTreeSet<T> {
+impl<T: Ord + Debug> StateSnapshot for BTreeSet<T> {
     fn survives_in(&self, later: &Self) -> bool {
         self.is_subset(later)
     }
 }
 
-impl<K: Ord + Debug, V: World> World for BTreeMap<K, V> {
+impl<K: Ord + Debug, V: StateSnapshot> StateSnapshot for BTreeMap<K, V> {
     fn survives_in(&self, later: &Self) -> bool {
         self.iter().all(|(key, value)| later.get(key).is_some_and(|now| value.survives_in(now)))
     }
@@ -50,7 +50,7 @@ impl<K: Ord + Debug, V: World> World for BTreeMap<K, V> {
 /// What was said of a call, and what it did.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
-pub struct Observed {
+pub struct ObservedCall {
     /// The call's arguments.
     pub arguments: Value,
     /// What the server said that it would do.
@@ -72,13 +72,13 @@ impl TestClient {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// # use candor_server::{Server, tool::{JsonTool, ToolError}};
-    /// # use candor_hints::{Hints, Row, Table, Test};
+    /// # use candor_hints::{Hints, EffectRow, EffectTable, Condition};
     /// # use serde_json::json;
     /// # use std::sync::{Arc, Mutex};
     /// let notes = Arc::new(Mutex::new(String::new()));
-    /// # let table = Table::new()
-    /// #     .row(Row::when("action", Test::equals("read")).then(Hints::READS))
-    /// #     .row(Row::when("action", Test::equals("append")).then(Hints::ADDS));
+    /// # let table = EffectTable::new()
+    /// #     .row(EffectRow::when("action", Condition::equals("read")).then(Hints::READS))
+    /// #     .row(EffectRow::when("action", Condition::equals("append")).then(Hints::ADDS));
     /// # let kept = notes.clone();
     /// # let tool = JsonTool::open("notes", move |args, _| {
     /// #     let mut kept = kept.lock().unwrap();
@@ -98,13 +98,13 @@ impl TestClient {
     /// # Panics
     /// If a call does more than was foreseen, or fails the first time. Says what the world was like before and after.
     #[track_caller]
-    pub fn check_effects<A: Serialize, W: World>(
+    pub fn check_effects<A: Serialize, W: StateSnapshot>(
         &self,
         tool: &str,
         calls: impl IntoIterator<Item = A>,
         mut set_up: impl FnMut(),
         mut look: impl FnMut() -> W,
-    ) -> impl Future<Output = Vec<Observed>> {
+    ) -> impl Future<Output = Vec<ObservedCall>> {
         let at = Location::caller();
         async move {
             let mut observed = Vec::new();
@@ -116,13 +116,13 @@ impl TestClient {
         }
     }
 
-    async fn observe<W: World>(
+    async fn observe<W: StateSnapshot>(
         &self,
         tool: &str,
         arguments: &impl Serialize,
         look: &mut impl FnMut() -> W,
         at: Spot,
-    ) -> Observed {
+    ) -> ObservedCall {
         let before = look();
         let params = named(method::TOOLS_ANNOTATIONS, tool, arguments, at);
         let foreseen = self.expected_hints(tool, params, at).await;
@@ -180,10 +180,10 @@ impl TestClient {
                 ),
             );
         }
-        Observed { arguments, foreseen, seen }
+        ObservedCall { arguments, foreseen, seen }
     }
 
-    async fn make(&self, tool: &str, arguments: &Value, at: Spot) -> Called {
+    async fn make(&self, tool: &str, arguments: &Value, at: Spot) -> TestResult {
         match self.called(named(method::TOOLS_CALL, tool, arguments, at), at).await {
             Ok(called) => called,
             Err(error) => {

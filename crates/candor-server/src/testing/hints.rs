@@ -21,9 +21,9 @@ impl TestClient {
     /// # #[tokio::main(flavor = "current_thread")]
     /// # async fn main() {
     /// # use candor_server::{Server, tool::{JsonTool, ToolError}};
-    /// # use candor_hints::{Hints, Row, Table, Test};
+    /// # use candor_hints::{Hints, EffectRow, EffectTable, Condition};
     /// # use serde_json::json;
-    /// # let table = Table::new().row(Row::when("action", Test::equals("read")).then(Hints::READS));
+    /// # let table = EffectTable::new().row(EffectRow::when("action", Condition::equals("read")).then(Hints::READS));
     /// # let files = JsonTool::open("files", |_, _| async { Ok::<_, ToolError>("") }).effects(table);
     /// # let client = Server::new("files", "1.0.0").tool(files).test();
     /// assert!(client.hints("files", json!({"action": "read"})).await.is_read_only());

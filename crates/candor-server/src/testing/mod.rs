@@ -55,10 +55,10 @@ use candor_protocol::Revision;
 
 use crate::server::Server;
 
-pub use answers::{Asked, Said};
-pub use called::{Called, Notice};
+pub use answers::{ModelReply, TestQuestion};
+pub use called::{Notice, TestResult};
 pub use client::TestClient;
-pub use effects::{Observed, World};
+pub use effects::{ObservedCall, StateSnapshot};
 
 impl Server {
     /// Builds the server and gives a client of it, for tests. It speaks the modern revision. A server without a ledger gets

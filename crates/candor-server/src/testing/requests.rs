@@ -12,18 +12,18 @@ use candor_protocol::types::{
 use serde::Serialize;
 use serde_json::Value;
 
-use super::called::Called;
-use super::client::{Exchanged, Spot, TestClient, fail, subject};
+use super::called::TestResult;
+use super::client::{Spot, TestClient, TestExchange, fail, subject};
 
 impl TestClient {
     /// Calls a tool. The arguments are an object: `json!({"name": "Ada"})`, a type of yours, or `()` for none.
     ///
-    /// A tool that fails is an answer like any other: see [`Called::is_error`].
+    /// A tool that fails is an answer like any other: see [`TestResult::is_error`].
     ///
     /// # Panics
     /// If the answer is a protocol error. For a tool that does not exist, says which there are.
     #[track_caller]
-    pub fn call(&self, name: &str, arguments: impl Serialize) -> impl Future<Output = Called> {
+    pub fn call(&self, name: &str, arguments: impl Serialize) -> impl Future<Output = TestResult> {
         let at = Location::caller();
         let params = named(method::TOOLS_CALL, name, &arguments, at);
         async move {
@@ -45,7 +45,7 @@ impl TestClient {
         &self,
         name: &str,
         arguments: impl Serialize,
-    ) -> impl Future<Output = Result<Called, ErrorObject>> {
+    ) -> impl Future<Output = Result<TestResult, ErrorObject>> {
         let at = Location::caller();
         let params = named(method::TOOLS_CALL, name, &arguments, at);
         async move { self.called(params, at).await }
@@ -226,10 +226,10 @@ impl TestClient {
         in_words(error) + &reasons.collect::<String>()
     }
 
-    pub(super) async fn called(&self, params: Object, at: Spot) -> Result<Called, ErrorObject> {
-        let Exchanged { outcome, notices, reasons } =
+    pub(super) async fn called(&self, params: Object, at: Spot) -> Result<TestResult, ErrorObject> {
+        let TestExchange { outcome, notices, reasons } =
             self.ask(method::TOOLS_CALL, params, at).await;
-        match Called::of(&outcome?, notices, reasons) {
+        match TestResult::of(&outcome?, notices, reasons) {
             Ok(called) => Ok(called),
             Err(e) => fail(at, format_args!("the result of tools/call cannot be read: {e}")),
         }

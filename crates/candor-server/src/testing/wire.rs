@@ -19,18 +19,18 @@ use super::answers::Answers;
 use super::called::Notice;
 use crate::answer::Answer;
 use crate::engine::Engine;
-use crate::exchange::Arrival;
+use crate::exchange::TransportContext;
 use crate::identity::Claims;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
 use crate::pipe::Pipe;
-use crate::session::{Peer, Session};
+use crate::session::{Session, SessionPeer};
 
 /// Messages of a session that wait for a test to look at them; further changes wait for their turn.
 const MOST_UNREAD: usize = 1024;
 
 /// The server's result, or its protocol error.
-pub(super) type Outcome = Result<Box<RawValue>, ErrorObject>;
+pub(super) type WireResult = Result<Box<RawValue>, ErrorObject>;
 
 /// Decodes bytes as the transports do.
 fn receive(engine: &Engine, message: &[u8]) -> Result<Incoming, Rejected> {
@@ -56,12 +56,12 @@ pub(super) fn info() -> Implementation {
 }
 
 /// A legacy session, and what the server says in it outside of any request.
-pub(super) struct Connection {
+pub(super) struct TestSession {
     session: Arc<Session>,
     unread: Pipe,
 }
 
-impl Connection {
+impl TestSession {
     /// Opens a session: `initialize`, its answer, `notifications/initialized`.
     pub(super) fn open(
         engine: &Engine,
@@ -77,7 +77,7 @@ impl Connection {
             Err(rejected) => return Err(rejected.error),
         };
         let unread = Pipe::new(MOST_UNREAD);
-        let peer = Peer { principal, address: None, shares: false };
+        let peer = SessionPeer { principal, address: None, shares: false };
         let outlet = Outlet::Pipe(unread.clone());
         let (session, _) = initialize::open(engine, request, peer, "testing".to_owned(), outlet)?;
         let ready = write_notification(notification::INITIALIZED, &Object::new());
@@ -104,11 +104,11 @@ pub(super) struct Asking<'a> {
     pub(super) principal: &'a Principal,
     pub(super) claims: &'a Claims,
     /// None in the modern era.
-    pub(super) connection: Option<&'a Connection>,
+    pub(super) connection: Option<&'a TestSession>,
     pub(super) answers: &'a Answers,
 }
 
-enum Step {
+enum WireStep {
     Said(Bytes),
     Answered(Answer),
 }
@@ -120,7 +120,7 @@ impl Asking<'_> {
         &self,
         message: &[u8],
         notices: &mut Vec<Notice>,
-    ) -> Result<Outcome, String> {
+    ) -> Result<WireResult, String> {
         let request = match receive(self.engine, message) {
             Ok(Incoming::Request(request)) => request,
             Ok(_) => return Err("the test client has written no request".to_owned()),
@@ -130,7 +130,7 @@ impl Asking<'_> {
         let cancel = CancellationToken::new();
         // A test that stops waiting takes its request back.
         let hang_up = cancel.clone().drop_guard();
-        let arrival = Arrival {
+        let arrival = TransportContext {
             principal: self.principal.clone(),
             claims: self.claims.clone(),
             shares: false,
@@ -147,12 +147,12 @@ impl Asking<'_> {
         let mut running = pin!(self.engine.handle(request, arrival));
         let answer = loop {
             let step = std::future::poll_fn(|cx| match said.poll_next(cx) {
-                Poll::Ready(message) => Poll::Ready(Step::Said(message)),
-                Poll::Pending => running.as_mut().poll(cx).map(Step::Answered),
+                Poll::Ready(message) => Poll::Ready(WireStep::Said(message)),
+                Poll::Pending => running.as_mut().poll(cx).map(WireStep::Answered),
             });
             match step.await {
-                Step::Said(message) => self.hear(&message, notices)?,
-                Step::Answered(answer) => break answer,
+                WireStep::Said(message) => self.hear(&message, notices)?,
+                WireStep::Answered(answer) => break answer,
             }
         };
         hang_up.disarm();

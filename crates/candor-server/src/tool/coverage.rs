@@ -2,16 +2,16 @@
 
 use std::collections::HashMap;
 
-use candor_hints::{Domain, Pointer, Row, Table};
+use candor_hints::{Domain, EffectRow, EffectTable, Pointer};
 use serde_json::Value;
 
 use super::domain::{Argument, Domains};
 use super::row_error;
 
 /// Returns the table with what the schema knows, or why it cannot be meant.
-pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
+pub(crate) fn complete(table: &EffectTable, schema: &Value) -> Result<EffectTable, String> {
     let domains = Domains::of(schema);
-    let tested = table.rows().iter().flat_map(Row::tests).map(|(at, _)| at);
+    let tested = table.rows().iter().flat_map(EffectRow::tests).map(|(at, _)| at);
     let mut arguments: HashMap<&Pointer, Argument> = HashMap::new();
     for at in tested {
         arguments.entry(at).or_insert_with(|| domains.argument(at));
@@ -50,7 +50,7 @@ pub(crate) fn complete(table: &Table, schema: &Value) -> Result<Table, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use candor_hints::{Hints, Test};
+    use candor_hints::{Condition, Hints};
     use serde_json::json;
 
     fn schema() -> Value {
@@ -66,24 +66,24 @@ mod tests {
         })
     }
 
-    fn row(at: &str, value: Value, hints: Hints) -> Row {
-        Row::when(at, Test::OneOf(vec![value])).then(hints)
+    fn row(at: &str, value: Value, hints: Hints) -> EffectRow {
+        EffectRow::when(at, Condition::OneOf(vec![value])).then(hints)
     }
 
     #[test]
     fn rows_for_every_value_are_all_there_is() {
         let read = row("action", json!("read"), Hints::READS);
         let add = row("action", json!("add"), Hints::ADDS);
-        let some = Table::new().row(read.clone());
+        let some = EffectTable::new().row(read.clone());
         assert_eq!(complete(&some, &schema()).unwrap().worst(), Hints::WORST);
         assert_eq!(complete(&some.row(add), &schema()).unwrap().worst(), Hints::ADDS);
-        let all = Table::new().row(read).row(Row::otherwise(Hints::ADDS));
+        let all = EffectTable::new().row(read).row(EffectRow::otherwise(Hints::ADDS));
         assert_eq!(complete(&all, &schema()).unwrap().worst(), Hints::ADDS);
     }
 
     #[test]
     fn an_argument_with_a_default_is_always_there() {
-        let table = Table::new().row(row("dry", json!(true), Hints::READS)).row(row(
+        let table = EffectTable::new().row(row("dry", json!(true), Hints::READS)).row(row(
             "dry",
             json!(false),
             Hints::ADDS,
@@ -95,15 +95,16 @@ mod tests {
 
     #[test]
     fn a_null_counts_as_left_out_and_a_default_must_be_named_too() {
-        let complete = |property: Value, rows: Vec<Row>| {
+        let complete = |property: Value, rows: Vec<EffectRow>| {
             let schema =
                 json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
-            let table = rows.into_iter().fold(Table::new(), Table::row);
+            let table = rows.into_iter().fold(EffectTable::new(), EffectTable::row);
             complete(&table, &schema)
         };
-        let worst = |property: Value, rows: Vec<Row>| complete(property, rows).unwrap().worst();
-        let present = || Row::when("a", Test::Present).then(Hints::READS);
-        let absent = || Row::when("a", Test::Absent).then(Hints::READS);
+        let worst =
+            |property: Value, rows: Vec<EffectRow>| complete(property, rows).unwrap().worst();
+        let present = || EffectRow::when("a", Condition::Present).then(Hints::READS);
+        let absent = || EffectRow::when("a", Condition::Absent).then(Hints::READS);
         let x = || row("a", json!("x"), Hints::READS);
         assert_eq!(worst(json!({"type": "string"}), vec![present()]), Hints::READS);
         assert_eq!(worst(json!({"type": ["string", "null"]}), vec![present()]), Hints::WORST);
@@ -122,9 +123,9 @@ mod tests {
     fn ranges_that_meet_cover_every_number() {
         let integer = json!({"type": "integer", "minimum": 0});
         let rows = |from| {
-            Table::new()
-                .row(Row::when("n", Test::Range(None, Some(9.0))).then(Hints::READS))
-                .row(Row::when("n", Test::Range(Some(from), None)).then(Hints::ADDS))
+            EffectTable::new()
+                .row(EffectRow::when("n", Condition::Range(None, Some(9.0))).then(Hints::READS))
+                .row(EffectRow::when("n", Condition::Range(Some(from), None)).then(Hints::ADDS))
         };
         let of = |property: &Value, from| {
             let schema =
@@ -140,71 +141,83 @@ mod tests {
     #[test]
     fn mistakes_are_reported_when_the_tool_is_registered() {
         let twice = row("action", json!("read"), Hints::READS);
-        let table = Table::new().row(twice.clone()).row(twice);
+        let table = EffectTable::new().row(twice.clone()).row(twice);
         assert!(complete(&table, &schema()).unwrap_err().contains("row 2"));
-        let typo = Table::new().row(row("acton", json!("read"), Hints::READS));
+        let typo = EffectTable::new().row(row("acton", json!("read"), Hints::READS));
         let said = complete(&typo, &schema()).unwrap_err();
         assert_eq!(
             said,
             "row 1 of its effects asks about /acton, which is no argument; did you mean `action`?"
         );
         let nested = json!({"type": "object", "properties": {"how": schema()}});
-        let typo = Table::new().row(row("/how/acton", json!("read"), Hints::READS));
+        let typo = EffectTable::new().row(row("/how/acton", json!("read"), Hints::READS));
         assert!(complete(&typo, &nested).unwrap_err().contains("/how/acton"));
         let patterned = json!({
             "type": "object", "patternProperties": {"^a": {}}, "additionalProperties": false,
         });
-        let fits = Table::new().row(row("acton", json!("read"), Hints::READS));
+        let fits = EffectTable::new().row(row("acton", json!("read"), Hints::READS));
         assert!(complete(&fits, &patterned).is_ok());
     }
 
     /// What is wrong with one row, or several, over this argument.
-    fn said(property: &Value, need: bool, rows: Vec<Row>) -> String {
+    fn said(property: &Value, need: bool, rows: Vec<EffectRow>) -> String {
         let required = if need { json!(["a"]) } else { json!([]) };
         let schema = json!({"type": "object", "properties": {"a": property}, "required": required});
-        let table = rows.into_iter().fold(Table::new(), Table::row);
+        let table = rows.into_iter().fold(EffectTable::new(), EffectTable::row);
         complete(&table, &schema).map_or_else(|problem| problem, |_| "fine".to_owned())
     }
 
     #[test]
     fn dead_row_is_refused_with_the_values_that_are_allowed() {
-        let when = |test: Test| vec![Row::when("a", test).then(Hints::READS)];
+        let when = |test: Condition| vec![EffectRow::when("a", test).then(Hints::READS)];
         let action = json!({"type": "string", "enum": ["read", "delete"]});
         assert_eq!(
-            said(&action, true, when(Test::equals("delet"))),
+            said(&action, true, when(Condition::equals("delet"))),
             r#"row 1 of its effects (`a is "delet"`) never matches: no call has `a is "delet"`. Values of /a: "read", "delete"; did you mean "delete"?"#
         );
         assert_eq!(
-            said(&action, false, when(Test::OneOf(vec![json!("read"), json!("delet")]))),
+            said(&action, false, when(Condition::OneOf(vec![json!("read"), json!("delet")]))),
             r#"row 1 of its effects (`a is "read" or "delet"`): /a is never "delet". Values of /a: "read", "delete", left out; did you mean "delete"?"#
         );
-        let below = |at: &str| Test::Below(at.into());
+        let below = |at: &str| Condition::Below(at.into());
         let small = json!({"type": "integer", "minimum": 1, "maximum": 9});
         let short = json!({"type": "string", "maxLength": 3, "minLength": 2});
         for (property, test, problem) in [
-            (json!({"type": "integer"}), Test::equals("1"), "Values of /a: integers"),
-            (json!({"type": "integer"}), Test::equals(1.5), "never"),
+            (json!({"type": "integer"}), Condition::equals("1"), "Values of /a: integers"),
+            (json!({"type": "integer"}), Condition::equals(1.5), "never"),
             (json!({"type": "integer"}), below("/x"), "never"),
-            (json!({"type": "string"}), Test::Range(Some(1.0), None), "Values of /a: strings"),
-            (json!({"type": "boolean"}), Test::Glob("/*".into()), "Values of /a: true, false"),
-            (json!({"type": "string"}), Test::Absent, "never"),
-            (small.clone(), Test::equals(10), "Values of /a: integers from 1 to 9"),
-            (small.clone(), Test::Range(Some(9.5), None), "never"),
-            (small.clone(), Test::Range(Some(2.5), Some(2.75)), "never"),
-            (small.clone(), Test::Range(Some(5.0), Some(4.0)), "never"),
-            (short.clone(), Test::equals("long"), "Values of /a: strings of at most 3 characters"),
-            (short.clone(), Test::equals("é"), "never"),
+            (json!({"type": "string"}), Condition::Range(Some(1.0), None), "Values of /a: strings"),
+            (json!({"type": "boolean"}), Condition::Glob("/*".into()), "Values of /a: true, false"),
+            (json!({"type": "string"}), Condition::Absent, "never"),
+            (small.clone(), Condition::equals(10), "Values of /a: integers from 1 to 9"),
+            (small.clone(), Condition::Range(Some(9.5), None), "never"),
+            (small.clone(), Condition::Range(Some(2.5), Some(2.75)), "never"),
+            (small.clone(), Condition::Range(Some(5.0), Some(4.0)), "never"),
+            (
+                short.clone(),
+                Condition::equals("long"),
+                "Values of /a: strings of at most 3 characters",
+            ),
+            (short.clone(), Condition::equals("é"), "never"),
             (short.clone(), below("/abc"), "never"),
-            (short, Test::Glob("/".into()), "never"),
-            (json!({"type": "string", "pattern": "^[a-z]+$"}), Test::equals("A"), "never"),
-            (json!({"const": "x"}), Test::equals("y"), "never"),
-            (json!({"anyOf": [{"type": "null"}, action.clone()]}), Test::equals("x"), "never"),
-            (json!({"allOf": [{"type": "string"}, {"type": "integer"}]}), Test::Present, "never"),
+            (short, Condition::Glob("/".into()), "never"),
+            (json!({"type": "string", "pattern": "^[a-z]+$"}), Condition::equals("A"), "never"),
+            (json!({"const": "x"}), Condition::equals("y"), "never"),
+            (json!({"anyOf": [{"type": "null"}, action.clone()]}), Condition::equals("x"), "never"),
+            (
+                json!({"allOf": [{"type": "string"}, {"type": "integer"}]}),
+                Condition::Present,
+                "never",
+            ),
             (json!({"type": "string"}), below("//x"), "two slashes follow each other"),
             (json!({"type": "string"}), below("~/x"), "no path in normal form"),
-            (json!({"type": "string"}), Test::Glob("/a/../*".into()), "no path in normal form"),
-            (json!({"not": {"type": "string"}}), Test::equals("x"), "never"),
-            (json!({}), Test::equals(Value::Null), "null counts as left out"),
+            (
+                json!({"type": "string"}),
+                Condition::Glob("/a/../*".into()),
+                "no path in normal form",
+            ),
+            (json!({"not": {"type": "string"}}), Condition::equals("x"), "never"),
+            (json!({}), Condition::equals(Value::Null), "null counts as left out"),
         ] {
             let said = said(&property, true, when(test.clone()));
             assert!(
@@ -213,12 +226,12 @@ mod tests {
             );
         }
         for (property, test) in [
-            (json!({"type": "number"}), Test::Range(Some(2.5), Some(2.75))),
-            (json!({"type": "integer"}), Test::equals(2.0)),
-            (small, Test::Range(Some(9.0), Some(20.0))),
+            (json!({"type": "number"}), Condition::Range(Some(2.5), Some(2.75))),
+            (json!({"type": "integer"}), Condition::equals(2.0)),
+            (small, Condition::Range(Some(9.0), Some(20.0))),
             (json!({"type": "string", "maxLength": 4}), below("/abc")),
-            (json!({"type": ["string", "null"]}), Test::Absent),
-            (json!({"$ref": "#/properties/b"}), Test::equals("x")),
+            (json!({"type": ["string", "null"]}), Condition::Absent),
+            (json!({"$ref": "#/properties/b"}), Condition::equals("x")),
         ] {
             assert_eq!(said(&property, true, when(test.clone())), "fine", "{test:?}");
         }
@@ -230,28 +243,28 @@ mod tests {
         let list = json!({"type": "array", "items": action, "maxItems": 2});
         let pair =
             json!({"type": "array", "prefixItems": [{"type": "integer"}, action], "items": false});
-        let when = |at: &str, test: Test| vec![Row::when(at, test).then(Hints::READS)];
+        let when = |at: &str, test: Condition| vec![EffectRow::when(at, test).then(Hints::READS)];
         for (property, at) in
             [(&list, "/a/0"), (&list, "/a/2"), (&pair, "/a/0"), (&pair, "/a/1"), (&pair, "/a/2")]
         {
-            let said = said(property, true, when(at, Test::equals("delet")));
+            let said = said(property, true, when(at, Condition::equals("delet")));
             assert!(said.contains("never matches"), "{at}: {said}");
         }
         for (property, at) in [(&list, "/a/0"), (&list, "/a/1"), (&pair, "/a/1")] {
-            assert_eq!(said(property, true, when(at, Test::equals("delete"))), "fine", "{at}");
+            assert_eq!(said(property, true, when(at, Condition::equals("delete"))), "fine", "{at}");
         }
         let not_zero = json!({"type": "integer", "not": {"const": 0}});
-        assert!(said(&not_zero, true, when("a", Test::equals(0))).contains("never matches"));
+        assert!(said(&not_zero, true, when("a", Condition::equals(0))).contains("never matches"));
     }
 
     #[test]
     fn row_behind_others_that_take_its_calls_is_refused() {
-        let when = |test: Test| Row::when("a", test).then(Hints::READS);
-        let text = |text: &str| when(Test::equals(text));
-        let below = |at: &str| when(Test::Below(at.into()));
-        let glob = |at: &str| when(Test::Glob(at.into()));
-        let range = |from, to| when(Test::Range(from, to));
-        let otherwise = || Row::otherwise(Hints::ADDS);
+        let when = |test: Condition| EffectRow::when("a", test).then(Hints::READS);
+        let text = |text: &str| when(Condition::equals(text));
+        let below = |at: &str| when(Condition::Below(at.into()));
+        let glob = |at: &str| when(Condition::Glob(at.into()));
+        let range = |from, to| when(Condition::Range(from, to));
+        let otherwise = || EffectRow::otherwise(Hints::ADDS);
         let action = json!({"type": "string", "enum": ["read", "delete"]});
         let string = json!({"type": "string"});
         let number = json!({"type": "number"});
@@ -274,10 +287,13 @@ mod tests {
             (&open, vec![below("/a"), text("a b")]),
             (&string, vec![below("/"), otherwise()]),
             (&open, vec![range(Some(0.0), None), range(Some(1.0), Some(2.0))]),
-            (&open, vec![when(Test::Present), text("x")]),
+            (&open, vec![when(Condition::Present), text("x")]),
             (&open, vec![otherwise(), text("x")]),
-            (&open, vec![text("z"), text("x").and("a", Test::equals("y"))]),
-            (&open, vec![text("z"), range(None, Some(1.0)).and("a", Test::Range(Some(2.0), None))]),
+            (&open, vec![text("z"), text("x").and("a", Condition::equals("y"))]),
+            (
+                &open,
+                vec![text("z"), range(None, Some(1.0)).and("a", Condition::Range(Some(2.0), None))],
+            ),
         ] {
             let said = said(property, true, rows.clone());
             assert!(
@@ -293,7 +309,7 @@ mod tests {
             vec![below("/"), otherwise()],
             vec![below("/a"), text("/x y")],
             vec![range(Some(1.0), None), range(Some(0.0), None)],
-            vec![text("x"), when(Test::OneOf(vec![json!("x"), json!("y")]))],
+            vec![text("x"), when(Condition::OneOf(vec![json!("x"), json!("y")]))],
         ] {
             assert_eq!(said(&open, true, rows.clone()), "fine", "{rows:?}");
         }
@@ -302,9 +318,9 @@ mod tests {
     #[test]
     fn defaults_of_members_are_found() {
         let nested = json!({"type": "object", "properties": {"how": schema()}});
-        let table = Table::new()
+        let table = EffectTable::new()
             .row(row("/how/dry", json!(true), Hints::READS))
-            .row(Row::otherwise(Hints::DELETES));
+            .row(EffectRow::otherwise(Hints::DELETES));
         let table = complete(&table, &nested).unwrap();
         assert_eq!(table.of(&json!({"how": {"action": "add", "path": "a"}})), Hints::READS);
         assert_eq!(table.of(&json!({"how": {"dry": false}})), Hints::DELETES);

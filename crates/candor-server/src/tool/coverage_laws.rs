@@ -1,6 +1,6 @@
 //! Which rows are refused: those that no call matches first, and no others.
 
-use candor_hints::{Flaw, Hints, Test};
+use candor_hints::{Condition, Hints, RowFlaw};
 use serde_json::json;
 
 use super::*;
@@ -39,28 +39,28 @@ fn small_property() -> impl Strategy<Value = Value> {
     })
 }
 
-fn any_test() -> impl Strategy<Value = Test> {
+fn any_test() -> impl Strategy<Value = Condition> {
     let bound = || prop::option::of((-2..=8_i32).prop_map(|half| f64::from(half) / 2.0));
     prop_oneof![
-        4 => subsequence(universe(), 1..3).prop_map(Test::OneOf),
-        2 => (bound(), bound()).prop_map(|(from, to)| Test::Range(from, to)),
-        1 => select(vec!["/x", "/", "x", "/x/y"]).prop_map(|at| Test::Below(at.into())),
-        1 => select(vec!["/*", "/**", "/x/*", "*"]).prop_map(|at| Test::Glob(at.into())),
-        1 => Just(Test::Present),
-        1 => Just(Test::Absent),
+        4 => subsequence(universe(), 1..3).prop_map(Condition::OneOf),
+        2 => (bound(), bound()).prop_map(|(from, to)| Condition::Range(from, to)),
+        1 => select(vec!["/x", "/", "x", "/x/y"]).prop_map(|at| Condition::Below(at.into())),
+        1 => select(vec!["/*", "/**", "/x/*", "*"]).prop_map(|at| Condition::Glob(at.into())),
+        1 => Just(Condition::Present),
+        1 => Just(Condition::Absent),
     ]
 }
 
-fn any_row() -> impl Strategy<Value = Row> {
+fn any_row() -> impl Strategy<Value = EffectRow> {
     prop::collection::vec((select(vec!["a", "b"]), any_test()), 0..3).prop_map(|tests| {
-        let mut row: Option<Row> = None;
+        let mut row: Option<EffectRow> = None;
         for (at, test) in tests {
             row = Some(match row {
-                None => Row::when(at, test),
+                None => EffectRow::when(at, test),
                 Some(row) => row.and(at, test),
             });
         }
-        row.unwrap_or_else(|| Row::otherwise(Hints::READS))
+        row.unwrap_or_else(|| EffectRow::otherwise(Hints::READS))
     })
 }
 
@@ -89,8 +89,8 @@ fn calls(schema: &Value) -> Vec<Value> {
 }
 
 /// The table with the defaults of a schema, and nothing refused.
-fn with_defaults(rows: &[Row], schema: &Value) -> Table {
-    let table = rows.iter().cloned().fold(Table::new(), Table::row);
+fn with_defaults(rows: &[EffectRow], schema: &Value) -> EffectTable {
+    let table = rows.iter().cloned().fold(EffectTable::new(), EffectTable::row);
     let domains = Domains::of(schema);
     let arguments = ["a", "b"].map(|name| domains.argument(&Pointer::from(name)));
     arguments.into_iter().flat_map(|argument| argument.defaults).fold(
@@ -115,7 +115,7 @@ proptest! {
         let calls = calls(&schema);
         let table = with_defaults(&rows, &schema);
         let domains = Domains::of(&schema);
-        let flaws: HashMap<usize, Flaw<'_>> =
+        let flaws: HashMap<usize, RowFlaw<'_>> =
             table.flaws(|at| domains.argument(at).domain).into_iter().collect();
         let reached: Vec<Option<usize>> = calls.iter().map(|call| table.first(call)).collect();
         for (number, row) in rows.iter().enumerate() {
@@ -123,15 +123,15 @@ proptest! {
             match flaws.get(&number) {
                 None => prop_assert!(matched || calls.is_empty(), "row {number} {row:?} of {schema}"),
                 // The row is also refused if only one of its values is a mistake.
-                Some(Flaw::Value { at, value }) => {
-                    let alone = Table::new().row(Row::when(at.as_str(), Test::equals((*value).clone())));
+                Some(RowFlaw::Value { at, value }) => {
+                    let alone = EffectTable::new().row(EffectRow::when(at.as_str(), Condition::equals((*value).clone())));
                     let defaults = with_defaults(alone.rows(), &schema);
                     prop_assert!(calls.iter().all(|call| defaults.first(call).is_none()), "{value} of {schema}");
                 }
                 Some(flaw) => prop_assert!(!matched, "row {number} {row:?} is {flaw:?} of {schema}"),
             }
         }
-        let all = with_defaults(&[rows, vec![Row::otherwise(Hints::READS)]].concat(), &schema);
+        let all = with_defaults(&[rows, vec![EffectRow::otherwise(Hints::READS)]].concat(), &schema);
         let last = all.rows().len() - 1;
         let left = calls.iter().any(|call| all.first(call) == Some(last));
         prop_assert_eq!(table.covers(|at| domains.argument(at).domain), !left);
@@ -156,7 +156,7 @@ proptest! {
         let schema = schema(&a, &json!({"enum": ["x", 1, true]}), [false, false]);
         let table = with_defaults(&rows, &schema);
         let domains = Domains::of(&schema);
-        let flaws: HashMap<usize, Flaw<'_>> =
+        let flaws: HashMap<usize, RowFlaw<'_>> =
             table.flaws(|at| domains.argument(at).domain).into_iter().collect();
         let compiled = Schema::compile(&schema.to_string()).unwrap();
         let values = texts.into_iter().map(Value::from).chain(numbers.into_iter().map(Value::from));
@@ -168,7 +168,7 @@ proptest! {
                 }
                 let first = table.first(&call).filter(|_| compiled.check(&call).is_ok());
                 let Some(flaw) = first.and_then(|row| flaws.get(&row)) else { continue };
-                prop_assert!(matches!(flaw, Flaw::Value { .. }), "{call} matches {rows:?}, {flaw:?}");
+                prop_assert!(matches!(flaw, RowFlaw::Value { .. }), "{call} matches {rows:?}, {flaw:?}");
             }
         }
     }

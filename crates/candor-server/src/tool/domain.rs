@@ -5,7 +5,7 @@
 use std::cell::RefCell;
 use std::sync::Arc;
 
-use candor_hints::{Domain, Given, Lengths, Numbers, Pointer, Step};
+use candor_hints::{Domain, Lengths, Numbers, Pointer, Step, ValueClass};
 use candor_schema::{References, Schema};
 use serde_json::{Map, Value};
 
@@ -277,13 +277,13 @@ impl Types {
 }
 
 /// The values of an alternative.
-fn given(root: &Value, place: &Alternative<'_>) -> Given {
+fn given(root: &Value, place: &Alternative<'_>) -> ValueClass {
     let types = Types::of(place);
     let listed = place.iter().find_map(|keywords| match keywords.get("const") {
         Some(only) => Some(vec![only.clone()]),
         None => keywords.get("enum")?.as_array().cloned(),
     });
-    Given {
+    ValueClass {
         listed,
         booleans: types.boolean,
         numbers: types.number.then(|| numbers(place, types.integer)),

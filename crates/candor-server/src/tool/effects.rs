@@ -4,7 +4,9 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_hints::{Annotations, Declared, Effect, Effective, HINT_NAMES, Hints, Table};
+use candor_hints::{
+    Annotations, DeclaredHints, Effect, EffectTable, EffectiveHints, HINT_NAMES, Hints,
+};
 use candor_protocol::json::{Decode as _, Object, raw};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
@@ -18,12 +20,12 @@ use crate::trace;
 /// `#[tool]` makes it of what stands in its brackets. For a [`JsonTool`](super::JsonTool) it is said by hand:
 ///
 /// ```
-/// use candor_server::hints::{Hints, Row, Table, Test};
+/// use candor_server::hints::{Hints, EffectRow, EffectTable, Condition};
 /// use candor_server::tool::{JsonTool, ToolError};
 ///
-/// let table = Table::new()
-///     .row(Row::when("/action", Test::equals("read")).then(Hints::READS))
-///     .row(Row::when("/action", Test::equals("delete")).then(Hints::DELETES))
+/// let table = EffectTable::new()
+///     .row(EffectRow::when("/action", Condition::equals("read")).then(Hints::READS))
+///     .row(EffectRow::when("/action", Condition::equals("delete")).then(Hints::DELETES))
 ///     .closed_world();
 /// let tool = JsonTool::open("files", |_, _| async { Ok::<_, ToolError>("done") }).effects(table);
 /// ```
@@ -34,9 +36,9 @@ pub enum Effects {
     #[default]
     Unclassified,
     /// The same of every call.
-    Fixed(Declared),
+    Fixed(DeclaredHints),
     /// What a table says of the arguments.
-    Table(Arc<Table>),
+    Table(Arc<EffectTable>),
     /// What a function says of the typed arguments: [`Prepared::annotations`]. Never riskier than this.
     Function(Hints),
 }
@@ -48,12 +50,12 @@ pub enum Effects {
 )]
 pub trait Variants {
     /// One row for each variant, of the argument at this JSON Pointer.
-    fn effects(at: &str) -> Table;
+    fn effects(at: &str) -> EffectTable;
 }
 
 #[diagnostic::do_not_recommend]
 impl<T: Variants> Variants for Option<T> {
-    fn effects(at: &str) -> Table {
+    fn effects(at: &str) -> EffectTable {
         T::effects(at)
     }
 }
@@ -68,20 +70,20 @@ const UNSAID: &str = "it does not say what its calls do, so callers expect the w
 /// What is known of a call.
 pub(crate) struct Evaluated {
     /// What it may do.
-    pub(crate) effective: Effective,
+    pub(crate) effective: EffectiveHints,
     /// Fields of its annotations beside the hints.
     pub(crate) fields: Map<String, Value>,
 }
 
-impl From<Effective> for Evaluated {
-    fn from(effective: Effective) -> Self {
+impl From<EffectiveHints> for Evaluated {
+    fn from(effective: EffectiveHints) -> Self {
         Self { effective, fields: Map::new() }
     }
 }
 
 impl From<Annotations> for Evaluated {
     fn from(annotations: Annotations) -> Self {
-        let effective = Effective::resolved(annotations.hints());
+        let effective = EffectiveHints::resolved(annotations.hints());
         Self { effective, fields: annotations.fields().clone() }
     }
 }
@@ -119,16 +121,16 @@ impl Effects {
     pub(crate) fn declares(&self) -> bool {
         match self {
             Self::Unclassified => false,
-            Self::Fixed(declared) => *declared != Declared::default(),
+            Self::Fixed(declared) => *declared != DeclaredHints::default(),
             Self::Table(_) | Self::Function(_) => true,
         }
     }
 
     /// What any call may do.
     #[must_use]
-    pub fn worst(&self) -> Effective {
+    pub fn worst(&self) -> EffectiveHints {
         match self {
-            Self::Unclassified => Declared::default().effective(),
+            Self::Unclassified => DeclaredHints::default().effective(),
             Self::Fixed(declared) => declared.effective(),
             Self::Table(table) => table.worst().declared().effective(),
             Self::Function(at_most) => at_most.declared().effective(),
@@ -172,9 +174,9 @@ impl Effects {
     }
 
     /// What a call may do whose arguments are not complete yet.
-    pub(crate) fn of_partial(&self, arguments: &Value) -> Effective {
+    pub(crate) fn of_partial(&self, arguments: &Value) -> EffectiveHints {
         match self {
-            Self::Table(table) => Effective::resolved(table.of_partial(arguments)),
+            Self::Table(table) => EffectiveHints::resolved(table.of_partial(arguments)),
             other => other.worst(),
         }
     }
@@ -182,7 +184,8 @@ impl Effects {
 
 /// What a tool's annotations say, where nothing else says it. Silence is no classification: the author hears of it.
 pub(super) fn said_by(definition: &Definition) -> Effects {
-    if definition.annotations.as_ref().map(declared).unwrap_or_default() == Declared::default() {
+    if definition.annotations.as_ref().map(declared).unwrap_or_default() == DeclaredHints::default()
+    {
         warning::once(&definition.name, UNSAID);
     }
     Effects::of_annotations(definition)
@@ -235,8 +238,8 @@ pub(crate) fn annotations(hints: Hints) -> ToolAnnotations {
 }
 
 /// What annotations declare.
-pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
-    Declared {
+pub(crate) fn declared(annotations: &ToolAnnotations) -> DeclaredHints {
+    DeclaredHints {
         read_only: annotations.read_only_hint,
         destructive: annotations.destructive_hint,
         idempotent: annotations.idempotent_hint,
@@ -246,15 +249,21 @@ pub(crate) fn declared(annotations: &ToolAnnotations) -> Declared {
 }
 
 /// What a server of ours declares: hints, and the effect beside them in `_meta`.
-pub(crate) fn declared_beside(annotations: &ToolAnnotations, meta: Option<&Object>) -> Declared {
+pub(crate) fn declared_beside(
+    annotations: &ToolAnnotations,
+    meta: Option<&Object>,
+) -> DeclaredHints {
     let beside: Option<Object> =
         meta.and_then(|meta| meta.read(extension::DYNAMIC_ANNOTATIONS).ok().flatten());
     let word = beside.as_ref().and_then(|beside| beside.read_str("effect").ok().flatten());
-    Declared { effect: word.and_then(|word| Effect::from_word(&word)), ..declared(annotations) }
+    DeclaredHints {
+        effect: word.and_then(|word| Effect::from_word(&word)),
+        ..declared(annotations)
+    }
 }
 
 /// Writes declared hints into annotations; what else stands there stays.
-pub(crate) fn write(declared: Declared, annotations: &mut ToolAnnotations) {
+pub(crate) fn write(declared: DeclaredHints, annotations: &mut ToolAnnotations) {
     annotations.read_only_hint = declared.read_only;
     annotations.destructive_hint = declared.destructive;
     annotations.idempotent_hint = declared.idempotent;

@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, OnceLock};
 
-use candor_hints::{Ask, Effective, Hints, Source};
+use candor_hints::{AskLevel, EffectiveHints, HintSource, Hints};
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
@@ -16,7 +16,7 @@ use super::fallback::{self, Derived, SchemaProblem, SchemaRole};
 use super::idempotency::{self, Idempotency, KEY_ARGUMENT};
 use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
-use super::split::{self, Part};
+use super::split::{self, SplitTool};
 use super::{Effects, Tool, coverage, effects, secret, warning};
 use crate::arguments::Arguments;
 
@@ -29,7 +29,7 @@ const UNEVALUATED: &str = "its definition says `dynamicAnnotations: true`, but n
      depend on arguments, such as `.effects(table)` or `.effects_by(…)`, or remove the member";
 
 /// A tool that has been checked.
-pub(crate) struct Entry {
+pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
     /// As it is listed: the author's, with what the framework adds.
     pub(crate) definition: Definition,
@@ -43,7 +43,7 @@ pub(crate) struct Entry {
     /// Whether the author's function takes the argument for the key itself.
     pub(crate) takes_key: bool,
     /// Which of its calls a person is asked about, at least.
-    pub(crate) ask: Ask,
+    pub(crate) ask: AskLevel,
     /// Whether results stand in a box of one field.
     pub(crate) boxed: bool,
     pub(crate) safeguards: Safeguards,
@@ -56,7 +56,7 @@ pub(crate) struct Entry {
     digest: OnceLock<[u8; 32]>,
 }
 
-impl Entry {
+impl RegisteredTool {
     /// Checks a tool; says what is wrong with it.
     pub(crate) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let definition = tool.definition().clone();
@@ -244,36 +244,36 @@ impl Entry {
     }
 
     /// What any call may do.
-    pub(crate) fn worst(&self) -> Effective {
+    pub(crate) fn worst(&self) -> EffectiveHints {
         self.of_keyed(self.effects.worst(), false)
     }
 
     /// What a call does that is known to do this at most, if it has a key.
-    pub(crate) fn of_keyed(&self, effective: Effective, has_key: bool) -> Effective {
+    pub(crate) fn of_keyed(&self, effective: EffectiveHints, has_key: bool) -> EffectiveHints {
         let by_key = has_key || self.idempotency.is_certain();
         if !by_key || effective.hints.is_idempotent() {
             return effective;
         }
         let [read_only, destructive, _, open_world] = effective.sources;
-        let source = if has_key { Source::Resolved } else { Source::Declared };
-        Effective {
+        let source = if has_key { HintSource::Resolved } else { HintSource::Declared };
+        EffectiveHints {
             hints: effective.hints.repeatable(),
             sources: [read_only, destructive, source, open_world],
         }
     }
 
     /// Returns what a call does together with where that is known from, so that an assumption is not taken for a declaration.
-    pub(crate) fn with_sources(&self, hints: Hints) -> Effective {
+    pub(crate) fn with_sources(&self, hints: Hints) -> EffectiveHints {
         match self.effects {
             Effects::Unclassified | Effects::Fixed(_) => {
-                Effective { hints, sources: self.effects.worst().sources }
+                EffectiveHints { hints, sources: self.effects.worst().sources }
             }
-            Effects::Table(_) | Effects::Function(_) => Effective::resolved(hints),
+            Effects::Table(_) | Effects::Function(_) => EffectiveHints::resolved(hints),
         }
     }
 
     /// The parts that it can be listed as.
-    pub(super) fn parts(&self) -> Result<Vec<Part>, String> {
+    pub(super) fn parts(&self) -> Result<Vec<SplitTool>, String> {
         let Effects::Table(table) = &self.effects else { return Ok(Vec::new()) };
         let definition = &self.definition;
         let schema =

@@ -87,14 +87,14 @@ pub(super) fn mark(definition: &mut Definition, problems: &[SchemaProblem]) {
 /// Returns true if a type is read from the members of an object that it names: a struct. For a type that has no schema.
 pub(super) fn reads_struct<T: DeserializeOwned>() -> bool {
     let mut is_struct = false;
-    let _ = T::deserialize(Probe(&mut is_struct));
+    let _ = T::deserialize(SchemaProbe(&mut is_struct));
     is_struct
 }
 
 /// Learns what a type asks for, and gives nothing.
-struct Probe<'p>(&'p mut bool);
+struct SchemaProbe<'p>(&'p mut bool);
 
-impl<'de> Deserializer<'de> for Probe<'_> {
+impl<'de> Deserializer<'de> for SchemaProbe<'_> {
     type Error = value::Error;
 
     fn deserialize_any<V: Visitor<'de>>(self, _: V) -> Result<V::Value, Self::Error> {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::Tool;
 use super::broken::Broken;
-use super::entry::Entry;
+use super::entry::RegisteredTool;
 use super::neighbours;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
@@ -23,13 +23,13 @@ pub(super) enum Unusable {
 }
 
 /// A tool that was given, with the preview that is made with it.
-struct Given {
+struct ToolCandidate {
     tool: Arc<dyn Tool>,
-    entry: Arc<Entry>,
-    preview: Option<Arc<Entry>>,
+    entry: Arc<RegisteredTool>,
+    preview: Option<Arc<RegisteredTool>>,
 }
 
-impl Given {
+impl ToolCandidate {
     fn of(tool: Arc<dyn Tool>, unusable: Unusable) -> Result<Self, RegistrationError> {
         match checked(&tool) {
             Ok((entry, preview)) => {
@@ -49,19 +49,19 @@ impl Given {
         let entry = match unusable {
             Unusable::Fails => return Err(refuse(problem)),
             Unusable::IsTold => {
-                Entry::broken(Broken::instead_of(&*tool, &problem)).map_err(refuse)?
+                RegisteredTool::broken(Broken::instead_of(&*tool, &problem)).map_err(refuse)?
             }
         };
         Ok(Self { tool, entry: Arc::new(entry), preview: None })
     }
 
-    fn entries(&self) -> impl Iterator<Item = &Arc<Entry>> {
+    fn entries(&self) -> impl Iterator<Item = &Arc<RegisteredTool>> {
         std::iter::once(&self.entry).chain(&self.preview)
     }
 }
 
-fn checked(tool: &Arc<dyn Tool>) -> Result<(Entry, Option<Entry>), String> {
-    let entry = Entry::of(tool.clone())?;
+fn checked(tool: &Arc<dyn Tool>) -> Result<(RegisteredTool, Option<RegisteredTool>), String> {
+    let entry = RegisteredTool::of(tool.clone())?;
     let preview = match &entry.safeguards.preview {
         Some(Preview::Made(plan)) => Some(entry.preview(plan.clone())?),
         _ => None,
@@ -74,7 +74,7 @@ pub(super) fn gather(
     tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     unusable: Unusable,
 ) -> Result<ToolSet, RegistrationError> {
-    let given = tools.into_iter().map(|tool| Given::of(tool, unusable));
+    let given = tools.into_iter().map(|tool| ToolCandidate::of(tool, unusable));
     let mut given = given.collect::<Result<Vec<_>, _>>()?;
     loop {
         let faults = named_twice(&given);
@@ -82,7 +82,7 @@ pub(super) fn gather(
             given = without(given, faults, unusable)?;
             continue;
         }
-        let set = ToolSet::of(given.iter().flat_map(Given::entries).cloned());
+        let set = ToolSet::of(given.iter().flat_map(ToolCandidate::entries).cloned());
         let faults = neighbours::faults(&set);
         if faults.is_empty() {
             neighbours::warn(&set);
@@ -95,12 +95,12 @@ pub(super) fn gather(
 
 /// Names that more than one tool has, be it a preview that is made: nobody can say which is meant, so neither is. Whose preview it
 /// would have been goes with it.
-fn named_twice(given: &[Given]) -> Vec<RegistrationError> {
+fn named_twice(given: &[ToolCandidate]) -> Vec<RegistrationError> {
     let mut times: HashMap<&str, usize> = HashMap::new();
-    for entry in given.iter().flat_map(Given::entries) {
+    for entry in given.iter().flat_map(ToolCandidate::entries) {
         *times.entry(entry.name()).or_default() += 1;
     }
-    let twice = |entry: &Entry| times[entry.name()] > 1;
+    let twice = |entry: &RegisteredTool| times[entry.name()] > 1;
     let mut faults = Vec::new();
     for one in given {
         for entry in one.entries().filter(|entry| twice(entry)) {
@@ -116,10 +116,10 @@ fn named_twice(given: &[Given]) -> Vec<RegistrationError> {
 
 /// The tools after what was found of them, in their order. Of those with one name the first stands for all.
 fn without(
-    given: Vec<Given>,
+    given: Vec<ToolCandidate>,
     faults: Vec<RegistrationError>,
     unusable: Unusable,
-) -> Result<Vec<Given>, RegistrationError> {
+) -> Result<Vec<ToolCandidate>, RegistrationError> {
     if let (Unusable::Fails, Some(fault)) = (unusable, faults.first()) {
         return Err(fault.clone());
     }
@@ -137,7 +137,7 @@ fn without(
             Some(_) if !told.insert(one.entry.name().to_owned()) => {}
             // What was found of it first is told.
             Some(_) if one.entry.broken => left.push(one),
-            Some(problem) => left.push(Given::broken(one.tool, problem.clone(), unusable)?),
+            Some(problem) => left.push(ToolCandidate::broken(one.tool, problem.clone(), unusable)?),
         }
     }
     Ok(left)

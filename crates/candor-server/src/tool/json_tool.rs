@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use candor_hints::{Annotations, Declared, Hints, Table};
+use candor_hints::{Annotations, DeclaredHints, EffectTable, Hints};
 use candor_protocol::json::{Malformed, raw};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use futures_util::FutureExt;
@@ -11,11 +11,12 @@ use serde_json::Value;
 
 use super::effects::{self, Effects};
 use super::{
-    Idempotency, IntoOutput, Invalid, Output, Prepared, Rate, Safeguards, Sentence, Tool, ToolError,
+    Idempotency, IntoOutput, Invalid, Output, Prepared, RateLimit, Safeguards, Sentence, Tool,
+    ToolError,
 };
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
-use candor_hints::Ask;
+use candor_hints::AskLevel;
 
 type Handler =
     dyn Fn(Arguments, Ctx) -> BoxFuture<'static, Result<Output, ToolError>> + Send + Sync;
@@ -41,7 +42,7 @@ pub struct JsonTool {
     evaluate: Option<Arc<Evaluate>>,
     idempotency: Idempotency,
     derive_key: Option<Arc<DeriveKey>>,
-    ask: Ask,
+    ask: AskLevel,
     recorded: Vec<String>,
     safeguards: Safeguards,
 }
@@ -117,7 +118,7 @@ impl JsonTool {
             evaluate: None,
             idempotency: Idempotency::default(),
             derive_key: None,
-            ask: Ask::Never,
+            ask: AskLevel::Never,
             recorded: Vec::new(),
             safeguards: Safeguards::default(),
         }
@@ -169,7 +170,7 @@ impl JsonTool {
 
     /// What a call does, by its arguments: the first row that fits. Static annotations come from it.
     #[must_use]
-    pub fn effects(mut self, table: Table) -> Self {
+    pub fn effects(mut self, table: EffectTable) -> Self {
         self.effects = Some(Effects::Table(Arc::new(table)));
         self
     }
@@ -192,7 +193,7 @@ impl JsonTool {
     #[must_use]
     pub fn unclassified(mut self) -> Self {
         if let Some(annotations) = &mut self.definition.annotations {
-            effects::write(Declared::default(), annotations);
+            effects::write(DeclaredHints::default(), annotations);
         }
         self.effects = Some(Effects::Unclassified);
         self
@@ -227,7 +228,7 @@ impl JsonTool {
 
     /// How often one caller may call it, in this process.
     #[must_use]
-    pub fn rate(self, rate: Rate) -> Self {
+    pub fn rate(self, rate: RateLimit) -> Self {
         self.guarded(|declared| declared.rate(rate))
     }
 
@@ -274,7 +275,7 @@ impl JsonTool {
 
     /// Asks a person about these calls before they start, whatever the server does.
     #[must_use]
-    pub fn ask(mut self, ask: Ask) -> Self {
+    pub fn ask(mut self, ask: AskLevel) -> Self {
         self.ask = ask;
         self
     }
@@ -313,7 +314,7 @@ impl Tool for JsonTool {
         self.safeguards.clone()
     }
 
-    fn ask(&self) -> Ask {
+    fn ask(&self) -> AskLevel {
         self.ask
     }
 

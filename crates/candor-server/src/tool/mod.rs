@@ -33,13 +33,13 @@ use futures_util::future::BoxFuture;
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
-use candor_hints::Ask;
+use candor_hints::AskLevel;
 
 pub use crate::provider::{Provider, ProviderError, async_provider_fn, provider_fn};
 pub use candor_schema::{Base64, Invalid, OutputSchema, Violation};
 pub use effects::{Effects, Variants};
 pub(crate) use effects::{Evaluated, EvaluatorFailed};
-pub(crate) use entry::Entry;
+pub(crate) use entry::RegisteredTool;
 pub(crate) use error::fields;
 pub use error::{ToolError, code};
 #[doc(hidden)]
@@ -51,16 +51,16 @@ pub use output::{Blocks, IntoOutput, Output};
 pub use plan::Plan;
 pub(crate) use provider::Shaped;
 pub use provider::{IntoTools, ToolsProvider, shape};
-pub(crate) use publish::Form;
-pub use safeguards::{PLAN_ARGUMENT, Rate, Safeguards, Sentence};
+pub(crate) use publish::ListingOptions;
+pub use safeguards::{PLAN_ARGUMENT, RateLimit, Safeguards, Sentence};
 
 #[doc(hidden)] // for what `#[tool]` and `#[args]` write
 pub use candor_schema::{KeyedMap, MapKey, Natural, WideInteger, read_as};
-pub(crate) use set::Found;
+pub(crate) use set::ResolvedTool;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
 #[doc(hidden)] // for what `#[tool]` writes
-pub use typed::{Asked, Carried, Input, Spec, published, published_as};
+pub use typed::{ArgumentFns, Carried, Input, ToolSpec, published, published_as};
 pub use typed::{GivenSchema, ToolBox, ToolFn, TypedTool};
 pub(crate) use words::undo_of_call;
 
@@ -94,8 +94,8 @@ pub trait Tool: Send + Sync + 'static {
     }
 
     /// Which of its calls a person is asked about, at least.
-    fn ask(&self) -> Ask {
-        Ask::Never
+    fn ask(&self) -> AskLevel {
+        AskLevel::Never
     }
 
     /// The arguments whose values may stand in history. Of the others it has the shape.

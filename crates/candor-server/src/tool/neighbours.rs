@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use serde_json::Value;
 
 use super::Effects;
-use super::entry::Entry;
+use super::entry::RegisteredTool;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
 use super::{warning, words};
@@ -24,7 +24,11 @@ pub(super) fn faults(set: &ToolSet) -> Vec<RegistrationError> {
 }
 
 /// Checks one; `shown` has the previews of those before it, each with its tool.
-fn check(entry: &Entry, set: &ToolSet, shown: &mut HashMap<String, String>) -> Result<(), String> {
+fn check(
+    entry: &RegisteredTool,
+    set: &ToolSet,
+    shown: &mut HashMap<String, String>,
+) -> Result<(), String> {
     let declared = &entry.safeguards;
     let beside = |role: &str, name: &str| {
         set.whole(name).ok_or_else(|| format!("its {role} tool {name:?} is not among the tools"))
@@ -71,12 +75,12 @@ pub(super) fn warn(set: &ToolSet) {
 }
 
 /// A preview changes nothing, and takes what its tool takes.
-fn fits(entry: &Entry, preview: &Entry) -> Result<(), String> {
+fn fits(entry: &RegisteredTool, preview: &RegisteredTool) -> Result<(), String> {
     let name = preview.name();
     if !preview.worst().hints.is_read_only() {
         return Err(format!("its preview tool {name:?} is not read-only"));
     }
-    let takes = |entry: &Entry| {
+    let takes = |entry: &RegisteredTool| {
         let schema = &entry.tool.definition().input_schema;
         let mut schema: Value = serde_json::from_str(schema.get()).unwrap_or_default();
         undescribed(&mut schema);
@@ -102,7 +106,7 @@ fn undescribed(schema: &mut Value) {
 }
 
 /// The id by which a tool deletes, if nothing beside it tells which there are.
-fn blind(entry: &Entry, set: &ToolSet) -> Option<String> {
+fn blind(entry: &RegisteredTool, set: &ToolSet) -> Option<String> {
     let deletes = match &entry.effects {
         Effects::Fixed(declared) => declared.destructive == Some(true),
         // One that can also be asked what there is shows it itself.
@@ -123,7 +127,7 @@ fn blind(entry: &Entry, set: &ToolSet) -> Option<String> {
 }
 
 /// Whether a tool shows what there is: it reads, its name says that it lists, gets or finds, and of what.
-fn shows(reader: &Entry, entry: &Entry, id: &str) -> bool {
+fn shows(reader: &RegisteredTool, entry: &RegisteredTool, id: &str) -> bool {
     const VERBS: [&str; 5] = ["list", "get", "search", "find", "read"];
     let noun = match id.strip_suffix("_id") {
         Some(noun) => noun,

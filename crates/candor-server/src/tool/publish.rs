@@ -9,16 +9,16 @@ use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use serde_json::{Value, json};
 
-use super::entry::Entry;
-use super::split::{Part, Split};
+use super::entry::RegisteredTool;
+use super::split::{Split, SplitTool};
 use super::words::{Described, described, undo};
 use super::{Effects, effects};
 use crate::gate::Policy;
-use candor_hints::Judgement;
+use candor_hints::Verdict;
 
 /// How a server publishes its tools.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
-pub(crate) struct Form {
+pub(crate) struct ListingOptions {
     /// Optional arguments as plain types.
     pub(crate) plain_optionals: bool,
     /// No boxes for modern clients.
@@ -31,11 +31,11 @@ pub(crate) struct Form {
     pub(crate) policy: u64,
 }
 
-impl Form {
+impl ListingOptions {
     /// The whole tool.
     pub(super) fn whole<'a>(
         self,
-        entry: &'a Entry,
+        entry: &'a RegisteredTool,
         era: Era,
         policy: &Policy,
     ) -> Cow<'a, Definition> {
@@ -66,8 +66,8 @@ impl Form {
     /// A part of a tool. Its hints are exact, unless the arguments that are left make a difference.
     pub(super) fn part<'a>(
         self,
-        part: &'a Part,
-        entry: &Entry,
+        part: &'a SplitTool,
+        entry: &RegisteredTool,
         era: Era,
         policy: &Policy,
     ) -> Cow<'a, Definition> {
@@ -96,7 +96,7 @@ impl Form {
     fn schemas<'a>(
         self,
         mut definition: Cow<'a, Definition>,
-        entry: &Entry,
+        entry: &RegisteredTool,
         era: Era,
     ) -> Cow<'a, Definition> {
         if era == Era::Legacy && !has_object_output(&definition) {
@@ -119,8 +119,13 @@ impl Form {
 }
 
 /// Adds what was declared to what the author says, and what the server's policy makes of it.
-fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, judged: Judgement) {
-    let needs_approval = judged == Judgement::Ask;
+fn say(
+    definition: &mut Cow<'_, Definition>,
+    entry: &RegisteredTool,
+    of: Described,
+    judged: Verdict,
+) {
+    let needs_approval = judged == Verdict::Ask;
     if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
         definition.to_mut().description = Some(said);
     }
@@ -128,7 +133,7 @@ fn say(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described, judge
 
 /// Says to programs what the description says to models: which tool shows a call before it is made and whether it has to, and which
 /// tool undoes a call.
-fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Described) {
+fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &RegisteredTool, of: Described) {
     if let Some(preview) = &entry.preview_name {
         let required = entry.safeguards.requires_preview;
         let told = json!({"preview": preview, "required": required});
@@ -140,8 +145,8 @@ fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &Entry, of: Descr
 }
 
 /// Says beforehand what becomes of calls, where that is the same for all of them and not that they may start.
-fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Judgement, of_all: bool) {
-    if of_all && judged != Judgement::Allow {
+fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Verdict, of_all: bool) {
+    if of_all && judged != Verdict::Allow {
         let told = json!({"verdict": judged.as_str()});
         add_meta(definition.to_mut(), extension::APPROVAL, &told);
     }

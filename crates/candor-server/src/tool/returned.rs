@@ -414,13 +414,13 @@ pub trait ErrorNone<E> {
     /// Never called.
     fn error_kind(&self) -> NoError<E>
     where
-        E: Failure;
+        E: ReturnedError;
 }
 
 impl<E> ErrorNone<E> for Unknown<E> {
     fn error_kind(&self) -> NoError<E>
     where
-        E: Failure,
+        E: ReturnedError,
     {
         NoError(PhantomData)
     }
@@ -433,7 +433,7 @@ impl<E> ErrorNone<E> for Unknown<E> {
     note = "return `Result<_, ToolError>`: `ToolError::new(…)` is for the caller to read, and `?` hides any other error",
     note = "or implement `std::error::Error` for `{Self}`, whose text goes to the log, or `From<{Self}>` for `ToolError`"
 )]
-pub trait Failure {}
+pub trait ReturnedError {}
 
 impl<E> Convert<E> for NoError<E> {
     fn convert(self, _error: E) -> ToolError {

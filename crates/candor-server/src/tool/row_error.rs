@@ -1,6 +1,6 @@
 //! What the author of a table hears about a row that cannot be meant.
 
-use candor_hints::{Domain, Flaw, Pointer, Table, Test};
+use candor_hints::{Condition, Domain, EffectTable, Pointer, RowFlaw};
 use candor_schema::nearest;
 use serde_json::Value;
 
@@ -16,36 +16,36 @@ pub(super) fn unknown(row: usize, step: &Pointer, names: &[String]) -> String {
 
 /// Says what is wrong with a row, what its argument can be, and what was probably meant.
 pub(super) fn explain(
-    table: &Table,
+    table: &EffectTable,
     number: usize,
-    flaw: &Flaw<'_>,
+    flaw: &RowFlaw<'_>,
     domain: impl Fn(&Pointer) -> Domain,
 ) -> String {
     let row = &table.rows()[number];
     let place = format!("row {} of its effects (`{}`)", number + 1, row.condition());
     match flaw {
-        Flaw::Pattern { at, problem, .. } => format!(
+        RowFlaw::Pattern { at, problem, .. } => format!(
             "{place}: the pattern for {at} is no path in normal form: {problem}. Write /a/b for absolute paths, a/b for relative ones"
         ),
-        Flaw::Test { at, test } => {
-            let named = if let Test::OneOf(values) = test { values.first() } else { None };
+        RowFlaw::Test { at, test } => {
+            let named = if let Condition::OneOf(values) = test { values.first() } else { None };
             let (values, meant) = allowed(&domain(at), named);
             format!(
                 "{place} never matches: no call has `{}`. Values of {at}: {values}{meant}",
                 test.describe(at)
             )
         }
-        Flaw::Value { at, value } => {
+        RowFlaw::Value { at, value } => {
             let (values, meant) = allowed(&domain(at), Some(value));
             format!("{place}: {at} is never {value}. Values of {at}: {values}{meant}")
         }
-        Flaw::Contradiction { at } => {
+        RowFlaw::Contradiction { at } => {
             let (values, _) = allowed(&domain(at), None);
             format!(
                 "{place} never matches: its tests of {at} exclude each other. Values of {at}: {values}"
             )
         }
-        Flaw::Covered { by } => {
+        RowFlaw::Covered { by } => {
             let earlier: Vec<String> = by.iter().map(|row| (row + 1).to_string()).collect();
             let (rows, take) = if let [_] = by[..] { ("row", "takes") } else { ("rows", "take") };
             format!(

@@ -12,15 +12,15 @@ use super::Tool;
 /// What an author declares about a tool beside what it does.
 ///
 /// ```
-/// use candor_server::tool::{Rate, Safeguards, Sentence};
+/// use candor_server::tool::{RateLimit, Safeguards, Sentence};
 ///
-/// let declared = Safeguards::new().undo("restore_file").rate(Rate::per_minute(10)).omit([Sentence::Retry]);
+/// let declared = Safeguards::new().undo("restore_file").rate(RateLimit::per_minute(10)).omit([Sentence::Retry]);
 /// ```
 #[derive(Clone, Default)]
 pub struct Safeguards {
     pub(crate) undo: Option<String>,
     pub(crate) instead: Option<String>,
-    pub(crate) rate: Option<Rate>,
+    pub(crate) rate: Option<RateLimit>,
     pub(crate) serial: Option<String>,
     pub(crate) preview: Option<Preview>,
     pub(crate) requires_preview: bool,
@@ -83,7 +83,7 @@ impl Safeguards {
 
     /// How often one caller may call it, in this process.
     #[must_use]
-    pub fn rate(mut self, rate: Rate) -> Self {
+    pub fn rate(mut self, rate: RateLimit) -> Self {
         self.rate = Some(rate);
         self
     }
@@ -153,7 +153,7 @@ impl fmt::Debug for Safeguards {
 
 /// How many calls in which time: never more in any stretch of it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub struct Rate {
+pub struct RateLimit {
     calls: u32,
     unit: Unit,
 }
@@ -166,14 +166,14 @@ enum Unit {
     Day,
 }
 
-impl Rate {
+impl RateLimit {
     /// The most calls that a rate can allow: each of them is remembered for its time.
     pub const MOST: u32 = 1000;
 
     /// So many calls in a second.
     ///
     /// # Panics
-    /// If it is none, or more than [`Rate::MOST`]; so do the others.
+    /// If it is none, or more than [`RateLimit::MOST`]; so do the others.
     #[must_use]
     pub const fn per_second(calls: u32) -> Self {
         Self::new(calls, Unit::Second)
@@ -216,7 +216,7 @@ impl Rate {
     }
 }
 
-impl fmt::Display for Rate {
+impl fmt::Display for RateLimit {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let calls = if self.calls == 1 { "call" } else { "calls" };
         let unit = match self.unit {

@@ -6,16 +6,16 @@ use std::fmt;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use bytes::Bytes;
-use candor_hints::Effective;
+use candor_hints::EffectiveHints;
 use candor_protocol::Era;
 use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
 use super::Tool;
-use super::entry::Entry;
+use super::entry::RegisteredTool;
 use super::gather::{Unusable, gather};
-use super::publish::Form;
-use super::split::{Part, Split};
+use super::publish::ListingOptions;
+use super::split::{Split, SplitTool};
 use crate::arguments::Arguments;
 use crate::gate::Policy;
 use crate::methods;
@@ -24,26 +24,26 @@ use crate::page::PAGE_SIZE;
 /// Tools in the order in which they are listed.
 #[derive(Default)]
 pub struct ToolSet {
-    entries: Vec<Arc<Entry>>,
+    entries: Vec<Arc<RegisteredTool>>,
     by_name: HashMap<String, usize>,
     /// The tool that each preview is of.
     previewed: HashMap<String, usize>,
-    parts: OnceLock<Result<Parts, RegistrationError>>,
+    parts: OnceLock<Result<SplitTools, RegistrationError>>,
     /// The list, written when first asked for, for each era and form.
-    lists: Mutex<HashMap<(Era, Form), Arc<List>>>,
+    lists: Mutex<HashMap<(Era, ListingOptions), Arc<WrittenList>>>,
 }
 
 /// The parts of all tools that can be split.
 #[derive(Default)]
-struct Parts {
+struct SplitTools {
     /// Each with the tool that it is a part of.
-    all: Vec<(usize, Part)>,
+    all: Vec<(usize, SplitTool)>,
     by_name: HashMap<String, usize>,
 }
 
-impl Parts {
+impl SplitTools {
     /// The parts of one tool. They stand in the order of their tools.
-    fn of(&self, whole: usize) -> &[(usize, Part)] {
+    fn of(&self, whole: usize) -> &[(usize, SplitTool)] {
         let from = self.all.partition_point(|(at, _)| *at < whole);
         let to = self.all.partition_point(|(at, _)| *at <= whole);
         &self.all[from..to]
@@ -51,25 +51,25 @@ impl Parts {
 }
 
 /// A list as text.
-struct List {
+struct WrittenList {
     pages: Vec<Bytes>,
     tools: usize,
 }
 
 /// A page of a list, and how many tools the list has.
-pub(crate) struct Page {
+pub(crate) struct ToolPage {
     pub(crate) items: Bytes,
     pub(crate) tools: usize,
 }
 
 /// What a name stands for.
-pub(crate) struct Found<'a> {
-    pub(crate) entry: &'a Arc<Entry>,
+pub(crate) struct ResolvedTool<'a> {
+    pub(crate) entry: &'a Arc<RegisteredTool>,
     /// The tool that shows what a call would do, if there is one.
-    pub(crate) preview: Option<&'a Arc<Entry>>,
+    pub(crate) preview: Option<&'a Arc<RegisteredTool>>,
     /// The tool whose calls this one previews, if it does.
-    pub(crate) previews: Option<&'a Arc<Entry>>,
-    part: Option<&'a Part>,
+    pub(crate) previews: Option<&'a Arc<RegisteredTool>>,
+    part: Option<&'a SplitTool>,
 }
 
 /// Why a tool cannot be registered. Its debug form is its message, for a `main` that returns it.
@@ -118,28 +118,29 @@ impl ToolSet {
     }
 
     /// An index of tools, no two of which have the same name.
-    pub(super) fn of(entries: impl IntoIterator<Item = Arc<Entry>>) -> Self {
+    pub(super) fn of(entries: impl IntoIterator<Item = Arc<RegisteredTool>>) -> Self {
         let entries: Vec<_> = entries.into_iter().collect();
-        let at = |(at, entry): (usize, &Arc<Entry>)| (entry.name().to_owned(), at);
+        let at = |(at, entry): (usize, &Arc<RegisteredTool>)| (entry.name().to_owned(), at);
         let by_name = entries.iter().enumerate().map(at).collect();
-        let of = |(at, entry): (usize, &Arc<Entry>)| Some((entry.preview_name.clone()?, at));
+        let of =
+            |(at, entry): (usize, &Arc<RegisteredTool>)| Some((entry.preview_name.clone()?, at));
         let previewed = entries.iter().enumerate().filter_map(of).collect();
         Self { entries, by_name, previewed, ..Self::default() }
     }
 
     /// Every tool with what is known of it.
-    pub(super) fn entries(&self) -> &[Arc<Entry>] {
+    pub(super) fn entries(&self) -> &[Arc<RegisteredTool>] {
         &self.entries
     }
 
     /// The whole tool of this name.
-    pub(super) fn whole(&self, name: &str) -> Option<&Arc<Entry>> {
+    pub(super) fn whole(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
 
-    fn found<'a>(&'a self, at: usize, part: Option<&'a Part>) -> Found<'a> {
+    fn found<'a>(&'a self, at: usize, part: Option<&'a SplitTool>) -> ResolvedTool<'a> {
         let entry = &self.entries[at];
-        Found {
+        ResolvedTool {
             entry,
             preview: entry.preview_name.as_deref().and_then(|name| self.whole(name)),
             previews: self.previewed.get(entry.name()).map(|of| &self.entries[*of]),
@@ -190,9 +191,9 @@ impl ToolSet {
         self.parts().as_ref().map(|_| ()).map_err(Clone::clone)
     }
 
-    fn parts(&self) -> &Result<Parts, RegistrationError> {
+    fn parts(&self) -> &Result<SplitTools, RegistrationError> {
         self.parts.get_or_init(|| {
-            let mut parts = Parts::default();
+            let mut parts = SplitTools::default();
             for (whole, entry) in self.entries.iter().enumerate() {
                 let tool = &entry.definition.name;
                 let refuse = |problem| RegistrationError { tool: tool.clone(), problem };
@@ -211,13 +212,13 @@ impl ToolSet {
     }
 
     /// The parts, for servers that list them. Sets that cannot be split, which only a provider can give, are listed whole.
-    fn listed_parts(&self, form: Form) -> Option<&Parts> {
+    fn listed_parts(&self, form: ListingOptions) -> Option<&SplitTools> {
         form.split?;
         self.parts().as_ref().inspect_err(|error| tracing::error!(%error, "not split")).ok()
     }
 
     /// The tool that a name stands for: a whole one, or a part.
-    pub(crate) fn find(&self, name: &str, form: Form) -> Option<Found<'_>> {
+    pub(crate) fn find(&self, name: &str, form: ListingOptions) -> Option<ResolvedTool<'_>> {
         if let Some(at) = self.by_name.get(name) {
             return Some(self.found(*at, None));
         }
@@ -227,20 +228,26 @@ impl ToolSet {
     }
 
     /// The page that begins at `start`. Pages begin at multiples of the page size.
-    pub(crate) fn page(&self, start: usize, era: Era, form: Form, policy: &Policy) -> Page {
+    pub(crate) fn page(
+        &self,
+        start: usize,
+        era: Era,
+        form: ListingOptions,
+        policy: &Policy,
+    ) -> ToolPage {
         let mut lists = self.lists.lock().unwrap_or_else(PoisonError::into_inner);
         let list =
             lists.entry((era, form)).or_insert_with(|| Arc::new(self.list(era, form, policy)));
         let page = start.is_multiple_of(PAGE_SIZE).then(|| list.pages.get(start / PAGE_SIZE));
         // A list that has shrunk since a cursor was made has no such page any more.
         let items = page.flatten().cloned().unwrap_or(Bytes::from_static(b"[]"));
-        Page { items, tools: list.tools }
+        ToolPage { items, tools: list.tools }
     }
 
-    fn list(&self, era: Era, form: Form, policy: &Policy) -> List {
+    fn list(&self, era: Era, form: ListingOptions, policy: &Policy) -> WrittenList {
         let listed = self.published(era, form, policy);
         let tools = listed.len();
-        List {
+        WrittenList {
             pages: listed
                 .chunks(PAGE_SIZE)
                 .map(|page| methods::write(&definitions(page)))
@@ -253,7 +260,7 @@ impl ToolSet {
     pub(crate) fn published(
         &self,
         era: Era,
-        form: Form,
+        form: ListingOptions,
         policy: &Policy,
     ) -> Vec<Cow<'_, Definition>> {
         let parts = self.listed_parts(form);
@@ -275,9 +282,14 @@ fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {
     page.iter().map(AsRef::as_ref).collect()
 }
 
-impl<'a> Found<'a> {
+impl<'a> ResolvedTool<'a> {
     /// As it is published.
-    pub(crate) fn published(&self, era: Era, form: Form, policy: &Policy) -> Cow<'a, Definition> {
+    pub(crate) fn published(
+        &self,
+        era: Era,
+        form: ListingOptions,
+        policy: &Policy,
+    ) -> Cow<'a, Definition> {
         match self.part {
             None => form.whole(self.entry, era, policy),
             Some(part) => form.part(part, self.entry, era, policy),
@@ -285,7 +297,7 @@ impl<'a> Found<'a> {
     }
 
     /// What any call of it may do.
-    pub(crate) fn worst(&self) -> Effective {
+    pub(crate) fn worst(&self) -> EffectiveHints {
         match self.part {
             None => self.entry.worst(),
             Some(part) => part.hints.declared().effective(),

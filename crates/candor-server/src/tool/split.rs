@@ -4,7 +4,7 @@
 //! for each value of that argument: `manage_files_read`, `manage_files_delete`. Only the list and the look-up know; a call
 //! of a part is a call of the whole with the argument put back, so everything behind the look-up is the same.
 
-use candor_hints::{Hints, Pointer, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints, Pointer};
 use candor_protocol::json::raw;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use candor_schema::{Invalid, Violation};
@@ -27,7 +27,7 @@ pub(super) const LONGEST_NAME: usize = 64;
 
 /// One part of a tool.
 #[derive(Debug)]
-pub(crate) struct Part {
+pub(crate) struct SplitTool {
     pub(crate) definition: Definition,
     /// What its calls do at worst.
     pub(crate) hints: Hints,
@@ -38,7 +38,7 @@ pub(crate) struct Part {
     pub(crate) varies: bool,
 }
 
-impl Part {
+impl SplitTool {
     /// The arguments of the whole, from those of the part.
     pub(crate) fn complete(&self, arguments: &Arguments) -> Result<Arguments, Invalid> {
         let mut all: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
@@ -56,19 +56,20 @@ impl Part {
 /// The parts of a tool, if its table is over an argument with few values; or why they cannot be listed.
 pub(crate) fn parts(
     definition: &Definition,
-    table: &Table,
+    table: &EffectTable,
     schema: &Value,
-) -> Result<Vec<Part>, String> {
+) -> Result<Vec<SplitTool>, String> {
     let Some(argument) = deciding(table, schema) else { return Ok(Vec::new()) };
     let values = schema["properties"][&argument]["enum"].as_array().into_iter().flatten();
     values.map(|value| part(definition, table, schema, &argument, value)).collect()
 }
 
 /// The argument that every row asks about, if the schema names its values.
-fn deciding(table: &Table, schema: &Value) -> Option<String> {
+fn deciding(table: &EffectTable, schema: &Value) -> Option<String> {
     let (first, _) = table.rows().first()?.tests().first()?;
     let name = first.argument()?;
-    let asks = |test: &(Pointer, Test)| test.0 == *first && matches!(test.1, Test::OneOf(_));
+    let asks =
+        |test: &(Pointer, Condition)| test.0 == *first && matches!(test.1, Condition::OneOf(_));
     let named = schema["properties"][name]["enum"].as_array()?;
     let all = table.rows().iter().all(|row| row.tests().is_empty() || row.tests().iter().any(asks));
     (all && named.iter().all(Value::is_string)).then(|| name.to_owned())
@@ -76,11 +77,11 @@ fn deciding(table: &Table, schema: &Value) -> Option<String> {
 
 fn part(
     whole: &Definition,
-    table: &Table,
+    table: &EffectTable,
     schema: &Value,
     argument: &str,
     value: &Value,
-) -> Result<Part, String> {
+) -> Result<SplitTool, String> {
     let word = value.as_str().unwrap_or_default();
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = format!("{}_{word}", whole.name).chars().map(plain).collect();
@@ -115,14 +116,14 @@ fn part(
     if !varies {
         effects::add_fields(table.annotations_of(&own).fields(), annotations);
     }
-    Ok(Part { definition, hints, argument: argument.to_owned(), value: value.clone(), varies })
+    Ok(SplitTool { definition, hints, argument: argument.to_owned(), value: value.clone(), varies })
 }
 
 /// Whether a row that may fit this value asks about another argument too.
-fn varies(rows: &[Row], argument: &str, value: &Value) -> bool {
+fn varies(rows: &[EffectRow], argument: &str, value: &Value) -> bool {
     let own = Pointer::from(argument);
-    let may_fit = |(at, test): &(Pointer, Test)| match test {
-        Test::OneOf(values) if *at == own => values.contains(value),
+    let may_fit = |(at, test): &(Pointer, Condition)| match test {
+        Condition::OneOf(values) if *at == own => values.contains(value),
         _ => true,
     };
     rows.iter()
@@ -135,15 +136,16 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    fn tool() -> (Definition, Table, Value) {
+    fn tool() -> (Definition, EffectTable, Value) {
         let schema = json!({
             "type": "object",
             "properties": {"path": {"type": "string"}, "action": {"type": "string", "enum": ["read", "soft delete"]}},
             "required": ["path", "action"],
             "additionalProperties": false,
         });
-        let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-        let table = Table::new()
+        let row =
+            |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+        let table = EffectTable::new()
             .row(row("read", Hints::READS))
             .row(row("soft delete", Hints::DELETES))
             .closed_world();
@@ -187,7 +189,7 @@ mod tests {
     #[test]
     fn a_table_over_several_arguments_is_not_split() {
         let (definition, table, schema) = tool();
-        let table = table.row(Row::when("path", Test::Below("/x".into())));
+        let table = table.row(EffectRow::when("path", Condition::Below("/x".into())));
         assert!(parts(&definition, &table, &schema).unwrap().is_empty());
     }
 }

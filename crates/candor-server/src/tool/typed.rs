@@ -19,23 +19,23 @@ use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, T
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
-use candor_hints::Ask;
+use candor_hints::AskLevel;
 
 /// A tool made of a function.
 pub struct TypedTool {
     definition: Definition,
     derived: Derived,
-    prepare: Box<Prepare>,
+    prepare: Box<PrepareArguments>,
     mistakes: Vec<String>,
     needs: Vec<Need>,
     effects: Effects,
     idempotency: Idempotency,
-    ask: Ask,
+    ask: AskLevel,
     recorded: Vec<String>,
     safeguards: Safeguards,
 }
 
-type Prepare = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
+type PrepareArguments = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
 
 /// Names a tool that `#[tool]` has made of a function; the function itself stays what it was.
 #[diagnostic::on_unimplemented(
@@ -62,7 +62,7 @@ pub trait ToolBox: Send + Sync + Sized + 'static {
 
 /// What is known of a function besides its types.
 #[derive(Default)]
-pub struct Spec {
+pub struct ToolSpec {
     /// The tool's name.
     pub name: &'static str,
     /// Its name for people.
@@ -76,7 +76,7 @@ pub struct Spec {
     /// What its author declares beside.
     pub safeguards: Safeguards,
     /// Which of its calls a person is asked about, at least.
-    pub ask: Ask,
+    pub ask: AskLevel,
     /// The arguments whose values may stand in history.
     pub recorded: &'static [&'static str],
     /// What must be there for it to run.
@@ -84,20 +84,20 @@ pub struct Spec {
 }
 
 /// What can be found out of a call from its arguments, before it runs.
-pub struct Asked<A> {
+pub struct ArgumentFns<A> {
     /// What it does.
     pub annotations: Option<fn(&A) -> Annotations>,
     /// The key that they make.
     pub key: Option<fn(&A) -> String>,
 }
 
-impl<A> Clone for Asked<A> {
+impl<A> Clone for ArgumentFns<A> {
     fn clone(&self) -> Self {
         *self
     }
 }
 
-impl<A> Copy for Asked<A> {}
+impl<A> Copy for ArgumentFns<A> {}
 
 /// A schema that the author gives instead of the derived one. It is published as it is written.
 pub struct GivenSchema {
@@ -135,7 +135,7 @@ pub struct Input<A> {
     derived: bool,
     /// What is wrong with what the author demands of the parameters.
     mistakes: Vec<String>,
-    read: Arc<Read<A>>,
+    read: Arc<ReadArguments<A>>,
 }
 
 impl<A> Clone for Input<A> {
@@ -150,7 +150,7 @@ impl<A> Clone for Input<A> {
     }
 }
 
-pub(crate) type Read<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
+pub(crate) type ReadArguments<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
 
 impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
     /// One property for each parameter.
@@ -170,7 +170,7 @@ impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
         }
     }
 
-    fn derived<T: JsonSchema>(read: Arc<Read<A>>) -> Self {
+    fn derived<T: JsonSchema>(read: Arc<ReadArguments<A>>) -> Self {
         let (schema, mistakes) = match fallback::derive(candor_schema::input_schema::<T>) {
             Ok(InputSchema { schema, mistakes }) => (raw(&schema), mistakes),
             Err(complaint) => (complaint, Vec::new()),
@@ -181,7 +181,7 @@ impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
 
 impl<A> Input<A> {
     /// Returns the schema, and what reads arguments that keep it.
-    pub(crate) fn into_parts(self) -> (Box<RawValue>, Arc<Read<A>>) {
+    pub(crate) fn into_parts(self) -> (Box<RawValue>, Arc<ReadArguments<A>>) {
         (self.schema, self.read)
     }
 
@@ -214,9 +214,9 @@ fn read<A: DeserializeOwned>(arguments: &Arguments) -> Result<A, Invalid> {
 impl TypedTool {
     /// Puts a tool together.
     pub fn new<A, F, R>(
-        spec: Spec,
+        spec: ToolSpec,
         input: Input<A>,
-        asked: Asked<A>,
+        asked: ArgumentFns<A>,
         output: Option<GivenSchema>,
         run: F,
     ) -> Self
@@ -241,7 +241,7 @@ impl TypedTool {
         let read = input.read;
         let prepare = move |arguments: &Arguments| -> Result<Box<dyn Prepared>, Invalid> {
             let arguments = read(arguments)?;
-            let ready = Ready { arguments, asked, run: run.clone(), _ran: PhantomData };
+            let ready = ReadyTool { arguments, asked, run: run.clone(), _ran: PhantomData };
             Ok(Box::new(ready))
         };
         Self {
@@ -347,7 +347,7 @@ impl Tool for TypedTool {
         self.safeguards.clone()
     }
 
-    fn ask(&self) -> Ask {
+    fn ask(&self) -> AskLevel {
         self.ask
     }
 
@@ -369,14 +369,14 @@ impl Tool for TypedTool {
 }
 
 /// Typed arguments and the function that takes them.
-struct Ready<A, F, R> {
+struct ReadyTool<A, F, R> {
     arguments: A,
-    asked: Asked<A>,
+    asked: ArgumentFns<A>,
     run: F,
     _ran: PhantomData<fn() -> R>,
 }
 
-impl<A, F, R> Prepared for Ready<A, F, R>
+impl<A, F, R> Prepared for ReadyTool<A, F, R>
 where
     A: Send + 'static,
     F: Fn(A, Ctx) -> R + Send + Sync + 'static,

@@ -3,17 +3,17 @@
 //! Where the arguments decide what a call does, a sentence stands in the description of the whole only if it is true of every
 //! call; the parts of a split tool say what is true of them. Of tools that only read nothing needs to be said.
 
-use candor_hints::{Declared, Effective};
+use candor_hints::{DeclaredHints, EffectiveHints};
 use candor_protocol::Undo;
 
-use super::entry::Entry;
+use super::entry::RegisteredTool;
 use super::safeguards::Sentence;
 use super::{Effects, Idempotency, KEY_ARGUMENT};
 
 /// A description: the author's text, then what was declared and the text does not say yet, word for word.
 pub(super) fn described(
     text: Option<&str>,
-    entry: &Entry,
+    entry: &RegisteredTool,
     of: Described,
     needs_approval: bool,
 ) -> Option<String> {
@@ -40,11 +40,16 @@ pub(super) enum Described {
     /// A whole tool.
     Whole,
     /// A part whose calls are known to do this.
-    Part(Declared),
+    Part(DeclaredHints),
 }
 
 impl Described {
-    fn say(self, sentence: Sentence, entry: &Entry, needs_approval: bool) -> Option<String> {
+    fn say(
+        self,
+        sentence: Sentence,
+        entry: &RegisteredTool,
+        needs_approval: bool,
+    ) -> Option<String> {
         let declared = &entry.safeguards;
         if sentence == Sentence::Rate {
             return declared.rate.map(|rate| format!("Max {rate}."));
@@ -76,18 +81,18 @@ impl Described {
     }
 
     /// What is declared of every call; nothing is said of what is not.
-    fn known(self, entry: &Entry) -> Declared {
+    fn known(self, entry: &RegisteredTool) -> DeclaredHints {
         match (self, &entry.effects) {
             (Self::Part(declared), _) => declared,
             (Self::Whole, Effects::Fixed(declared)) => *declared,
-            (Self::Whole, Effects::Unclassified) => Declared::default(),
+            (Self::Whole, Effects::Unclassified) => DeclaredHints::default(),
             (Self::Whole, Effects::Table(_) | Effects::Function(_)) => {
                 let worst = entry.effects.worst().hints;
                 let surely = |so: bool| so.then_some(true);
-                Declared {
+                DeclaredHints {
                     read_only: surely(worst.is_read_only()),
                     idempotent: surely(worst.is_idempotent()),
-                    ..Declared::default()
+                    ..DeclaredHints::default()
                 }
             }
         }
@@ -95,7 +100,7 @@ impl Described {
 }
 
 /// Returns what the declarations say about undoing one call, whose effect is known. `None`: nothing.
-pub(crate) fn undo_of_call(entry: &Entry, effect: Effective) -> Option<Undo> {
+pub(crate) fn undo_of_call(entry: &RegisteredTool, effect: EffectiveHints) -> Option<Undo> {
     let of = match entry.effects.is_dynamic() {
         true => Described::Part(effect.hints.declared()),
         false => Described::Whole,
@@ -104,7 +109,7 @@ pub(crate) fn undo_of_call(entry: &Entry, effect: Effective) -> Option<Undo> {
 }
 
 /// Returns what the declarations say about undoing calls: the tool, or that no tool does. `None`: nothing.
-pub(super) fn undo(entry: &Entry, of: Described) -> Option<Undo> {
+pub(super) fn undo(entry: &RegisteredTool, of: Described) -> Option<Undo> {
     let known = of.known(entry);
     if known.read_only == Some(true) {
         return None;
@@ -120,7 +125,7 @@ pub(super) fn undo(entry: &Entry, of: Described) -> Option<Undo> {
 }
 
 /// Whether it is safe to retry. What is repeatable by nature needs no key for it.
-fn retry(known: Declared, idempotency: Idempotency) -> Option<String> {
+fn retry(known: DeclaredHints, idempotency: Idempotency) -> Option<String> {
     // A hint that is left out means no; but who gives no hints at all has not said so.
     let is_classified = known.read_only.is_some() || known.destructive.is_some();
     Some(match (known.idempotent, idempotency) {
@@ -139,7 +144,7 @@ const SAFE: &str = "Safe to retry with same inputs.";
 const NOT_SAFE: &str = "Not safe to retry with same inputs.";
 
 /// A sentence of ours in the author's own text that is not so by what is declared.
-pub(super) fn contradicted(entry: &Entry) -> Option<&'static str> {
+pub(super) fn contradicted(entry: &RegisteredTool) -> Option<&'static str> {
     let text = entry.definition.description.as_deref()?;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let known = Described::Whole.known(entry);
@@ -162,19 +167,22 @@ mod tests {
     use super::super::{JsonTool, ToolError};
     use super::*;
 
-    fn entry(text: &str, change: impl FnOnce(JsonTool) -> JsonTool) -> Entry {
+    fn entry(text: &str, change: impl FnOnce(JsonTool) -> JsonTool) -> RegisteredTool {
         let mut annotations = ToolAnnotations::new();
         annotations.destructive_hint = Some(true);
         let tool = JsonTool::new("act", &json!({"type": "object"}), |_, _| async {
             Ok::<_, ToolError>("done")
         });
-        Entry::of(Arc::new(change(tool.description(text).annotations(annotations)))).unwrap()
+        RegisteredTool::of(Arc::new(change(tool.description(text).annotations(annotations))))
+            .unwrap()
     }
 
     #[test]
     fn a_policy_can_say_that_a_person_must_approve() {
-        let said = |entry: &Entry| described(Some("Acts"), entry, Described::Whole, true).unwrap();
-        let told = said(&entry("Acts", |tool| tool.rate(super::super::Rate::per_day(2))));
+        let said = |entry: &RegisteredTool| {
+            described(Some("Acts"), entry, Described::Whole, true).unwrap()
+        };
+        let told = said(&entry("Acts", |tool| tool.rate(super::super::RateLimit::per_day(2))));
         assert_eq!(
             told,
             "Acts. This cannot be undone. Not safe to retry with same inputs. Requires human approval before executing. Max \

@@ -5,7 +5,7 @@ use std::panic::AssertUnwindSafe;
 use std::sync::{Arc, Mutex};
 
 use candor_hints::Hints;
-use candor_server::testing::World;
+use candor_server::testing::StateSnapshot;
 use candor_server::tool::{JsonTool, ToolError};
 use futures_util::FutureExt;
 use serde_json::{Value, json};

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::tool::{Idempotency, JsonTool, code};
@@ -39,12 +39,16 @@ fn print(runs: &Arc<AtomicUsize>) -> JsonTool {
         "dependentRequired": {"until": ["to"]},
         "additionalProperties": false,
     });
-    let mode = |mode: Value| Row::when("mode", Test::equals(mode));
-    let table = Table::new()
-        .row(Row::when("/options/dry", Test::equals(true)).then(Hints::READS))
+    let mode = |mode: Value| EffectRow::when("mode", Condition::equals(mode));
+    let table = EffectTable::new()
+        .row(EffectRow::when("/options/dry", Condition::equals(true)).then(Hints::READS))
         .row(mode(json!("show")).then(Hints::READS))
-        .row(mode(json!("print")).and("path", Test::Below("/tmp".into())).then(Hints::ADDS))
-        .row(mode(json!("shred")).and("copies", Test::Range(Some(2.0), None)).then(Hints::DELETES))
+        .row(mode(json!("print")).and("path", Condition::Below("/tmp".into())).then(Hints::ADDS))
+        .row(
+            mode(json!("shred"))
+                .and("copies", Condition::Range(Some(2.0), None))
+                .then(Hints::DELETES),
+        )
         .closed_world();
     let runs = runs.clone();
     JsonTool::new("print", &schema, move |_, _| {

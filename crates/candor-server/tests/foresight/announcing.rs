@@ -1,6 +1,6 @@
 //! What a server says of itself and its tools before anybody asks about a call.
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::json::{Object, raw};
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::tool::{JsonTool, ToolSet, provider_fn};
@@ -119,7 +119,7 @@ async fn nothing_is_unclassified_by_silence() {
     titled.title = Some("Mute".to_owned());
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
-    let row = Row::when("action", Test::equals("read")).then(Hints::READS);
+    let row = EffectRow::when("action", Condition::equals("read")).then(Hints::READS);
     let said = "it does not say what its calls do, so callers expect the worst: say it (`hints`, `annotations`, `effects`), or \
                 say that it cannot be said (`unclassified`)";
     let log = Log::capture();
@@ -130,7 +130,7 @@ async fn nothing_is_unclassified_by_silence() {
         (named("says_it_last").hints(Hints::READS).unclassified(), false),
         (named("reads").annotations(reads), false),
         (named("hints").unclassified().hints(Hints::ADDS), false),
-        (named("by_table").effects(Table::new().row(row)), false),
+        (named("by_table").effects(EffectTable::new().row(row)), false),
         (named("by_function").effects_by(Hints::ADDS, |_| Hints::READS), false),
     ] {
         let name = candor_server::tool::Tool::definition(&tool).name.clone();
@@ -180,14 +180,14 @@ async fn a_function_publishes_the_bound_that_it_was_given() {
 
 #[test]
 fn a_table_that_cannot_be_meant_refuses_to_be_registered() {
-    let read = || Row::when("action", Test::equals("read")).then(Hints::READS);
+    let read = || EffectRow::when("action", Condition::equals("read")).then(Hints::READS);
     let build = |table| {
         let tool =
             JsonTool::new("t", &crate::files_schema(), |_, _| async { Ok("") }).effects(table);
         server().tool(tool).build().err().unwrap().to_string()
     };
     assert_eq!(
-        build(Table::new().row(read()).row(read())),
+        build(EffectTable::new().row(read()).row(read())),
         "tool \"t\": row 2 of its effects (`action is \"read\"`) never matches: row 1 before it takes every such call. Remove it, or move it up"
     );
 }

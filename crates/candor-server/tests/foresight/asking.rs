@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
 use candor_server::protocol::json::Object;
 use candor_server::protocol::types::ToolAnnotations;
@@ -87,10 +87,12 @@ async fn where_the_schema_is_open_an_unknown_action_is_the_worst_case() {
 /// An HTTP API behind one tool: method and path.
 #[tokio::test]
 async fn a_table_over_two_arguments() {
-    let method = |method: &str| Row::when("method", Test::equals(method));
+    let method = |method: &str| EffectRow::when("method", Condition::equals(method));
     let table = || {
-        Table::new().row(method("GET").then(Hints::READS)).row(
-            method("POST").and("path", Test::Glob("/repos/*/*/issues".into())).then(Hints::ADDS),
+        EffectTable::new().row(method("GET").then(Hints::READS)).row(
+            method("POST")
+                .and("path", Condition::Glob("/repos/*/*/issues".into()))
+                .then(Hints::ADDS),
         )
     };
     let api = || JsonTool::open("github_api", |_, _| async { Ok("") }).effects(table());
@@ -231,9 +233,9 @@ async fn title_and_unknown_members_come_along_with_resolved_hints() {
 
 #[tokio::test]
 async fn order_of_keys_and_spelling_of_numbers_and_text_make_no_difference() {
-    let row = Row::when("n", Test::equals(1)).and("s", Test::equals("é"));
+    let row = EffectRow::when("n", Condition::equals(1)).and("s", Condition::equals("é"));
     let tool = JsonTool::open("t", |_, _| async { Ok("") })
-        .effects(Table::new().row(row.then(Hints::READS)));
+        .effects(EffectTable::new().row(row.then(Hints::READS)));
     let site = Site::of(server().tool(tool));
     let session = Session::open(&site, "2025-11-25").await;
     for arguments in [
@@ -328,8 +330,8 @@ async fn a_name_in_the_headers_must_be_the_one_in_the_body() {
 #[tokio::test]
 async fn long_patterns_and_paths_are_looked_at_in_time() {
     let pattern = format!("/{}/x", ["**", "*a*a*a*a*b"].repeat(20).join("/"));
-    let row = Row::when("path", Test::Glob(pattern)).then(Hints::READS);
-    let tool = JsonTool::open("t", |_, _| async { Ok("") }).effects(Table::new().row(row));
+    let row = EffectRow::when("path", Condition::Glob(pattern)).then(Hints::READS);
+    let tool = JsonTool::open("t", |_, _| async { Ok("") }).effects(EffectTable::new().row(row));
     let client = server().tool(tool).test();
     let arguments = json!({"path": format!("/{}", "aaaaaaaaaaaaaaaa/".repeat(1000))});
     let asked = Instant::now();

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::tool::{JsonTool, Split, Tool};
 use serde_json::json;
 
@@ -11,9 +11,9 @@ use crate::{errors, files_schema, results};
 
 /// A slip that makes deletions read-only: no call is named `delet`, and everything else only reads.
 fn slip() -> JsonTool {
-    let table = Table::new()
-        .row(Row::when("action", Test::equals("delet")).then(Hints::DELETES))
-        .row(Row::otherwise(Hints::READS));
+    let table = EffectTable::new()
+        .row(EffectRow::when("action", Condition::equals("delet")).then(Hints::DELETES))
+        .row(EffectRow::otherwise(Hints::READS));
     JsonTool::new("manage_files", &files_schema(), |_, _| async { Ok("done") }).effects(table)
 }
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use candor_hints::{Annotations, Hints, Row, Table, Test};
+use candor_hints::{Annotations, Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
 use candor_server::protocol::json::Object;
 use candor_server::protocol::types::ToolAnnotations;
@@ -49,11 +49,11 @@ fn by_table() -> JsonTool {
         "type": "object", "required": ["mode"],
         "properties": {"mode": {"type": "string", "enum": ["local", "remote"]}},
     });
-    let row = |mode: &str| Row::when("mode", Test::equals(mode));
+    let row = |mode: &str| EffectRow::when("mode", Condition::equals(mode));
     let local = Hints::READS
         .with("networkAccessHint", false)
         .with("costHint", json!({"credits": [0, null]}));
-    let table = Table::new()
+    let table = EffectTable::new()
         .row(row("local").then(local))
         .row(row("remote").then(Hints::DELETES))
         .closed_world();
@@ -162,15 +162,17 @@ async fn hint_among_the_fields_is_refused() {
             assert!(!error["message"].as_str().unwrap().contains("Hint"), "{error}");
         }
     }
-    let refused = |row: Row| {
-        let tool = JsonTool::open("t", |_, _| async { Ok("") }).effects(Table::new().row(row));
+    let refused = |row: EffectRow| {
+        let tool =
+            JsonTool::open("t", |_, _| async { Ok("") }).effects(EffectTable::new().row(row));
         server().tool(tool).build().expect_err("a row that cannot be meant").to_string()
     };
     assert_eq!(
-        refused(Row::otherwise(Hints::DELETES.with("destructiveHint", false))),
+        refused(EffectRow::otherwise(Hints::DELETES.with("destructiveHint", false))),
         "tool \"t\": row 1 of its effects (`otherwise`): the field `destructiveHint` is one of the four hints: set it with `Hints`"
     );
-    let title = refused(Row::when("a", Test::Present).then(Hints::READS.with("title", 7)));
+    let title =
+        refused(EffectRow::when("a", Condition::Present).then(Hints::READS.with("title", 7)));
     assert!(title.contains("`title` is 7, but it must be a string"), "{title}");
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_hints::{Declared, Hints, Row, Table, Test};
+use candor_hints::{Condition, DeclaredHints, EffectRow, EffectTable, Hints};
 use candor_server::protocol::types::{Tool, ToolAnnotations};
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Split};
@@ -76,34 +76,34 @@ fn any_schema() -> impl Strategy<Value = Value> {
     )
 }
 
-fn any_test() -> impl Strategy<Value = Test> {
+fn any_test() -> impl Strategy<Value = Condition> {
     prop_oneof![
-        4 => prop::collection::vec(any_value(), 1..4).prop_map(Test::OneOf),
-        1 => Just(Test::Present),
-        1 => Just(Test::Absent),
-        1 => Just(Test::Range(Some(1.0), None)),
-        1 => Just(Test::Below("/x".into())),
-        1 => Just(Test::Glob("/*/y".into())),
+        4 => prop::collection::vec(any_value(), 1..4).prop_map(Condition::OneOf),
+        1 => Just(Condition::Present),
+        1 => Just(Condition::Absent),
+        1 => Just(Condition::Range(Some(1.0), None)),
+        1 => Just(Condition::Below("/x".into())),
+        1 => Just(Condition::Glob("/*/y".into())),
     ]
 }
 
-fn any_row() -> impl Strategy<Value = Row> {
+fn any_row() -> impl Strategy<Value = EffectRow> {
     let tests = prop::collection::vec((select(vec!["a", "b", "/a/deep"]), any_test()), 0..3);
     (tests, any_hints()).prop_map(|(tests, hints)| {
-        let mut row: Option<Row> = None;
+        let mut row: Option<EffectRow> = None;
         for (at, test) in tests {
             row = Some(match row {
-                None => Row::when(at, test),
+                None => EffectRow::when(at, test),
                 Some(row) => row.and(at, test),
             });
         }
-        row.map_or(Row::otherwise(hints), |row| row.then(hints))
+        row.map_or(EffectRow::otherwise(hints), |row| row.then(hints))
     })
 }
 
 /// Rows that may well be all that there is to say of an argument.
-fn covering_rows() -> impl Strategy<Value = Vec<Row>> {
-    let one = |value: Value| Test::OneOf(vec![value]);
+fn covering_rows() -> impl Strategy<Value = Vec<EffectRow>> {
+    let one = |value: Value| Condition::OneOf(vec![value]);
     let tests = vec![
         one(json!("read")),
         one(json!("add")),
@@ -111,17 +111,21 @@ fn covering_rows() -> impl Strategy<Value = Vec<Row>> {
         one(json!(false)),
         one(json!(1)),
         one(Value::Null),
-        Test::Present,
-        Test::Absent,
+        Condition::Present,
+        Condition::Absent,
     ];
     let rows = prop::sample::subsequence(tests, 1..=8).prop_shuffle();
     (rows, prop::collection::vec(any_hints(), 8)).prop_map(|(tests, hints)| {
-        tests.into_iter().zip(hints).map(|(test, hints)| Row::when("a", test).then(hints)).collect()
+        tests
+            .into_iter()
+            .zip(hints)
+            .map(|(test, hints)| EffectRow::when("a", test).then(hints))
+            .collect()
     })
 }
 
 /// Rows, and whether they stay in a closed world.
-type Rows = (Vec<Row>, bool);
+type Rows = (Vec<EffectRow>, bool);
 
 fn any_rows() -> impl Strategy<Value = Rows> {
     let rows = prop_oneof![prop::collection::vec(any_row(), 0..6), covering_rows()];
@@ -133,7 +137,7 @@ fn splitting_rows() -> impl Strategy<Value = Rows> {
     let values = prop::sample::subsequence(vec![json!("read"), json!("add"), json!("x")], 1..=2);
     let row =
         (values, prop::option::of(any_test()), any_hints()).prop_map(|(values, more, hints)| {
-            let row = Row::when("a", Test::OneOf(values)).then(hints);
+            let row = EffectRow::when("a", Condition::OneOf(values)).then(hints);
             more.into_iter().fold(row, |row, test| row.and("b", test))
         });
     (prop::collection::vec(row, 1..4), Just(false))
@@ -146,10 +150,10 @@ fn any_arguments() -> impl Strategy<Value = Vec<Map<String, Value>>> {
 }
 
 /// The table of these rows, without those that the schema makes a mistake.
-fn table((rows, closed): &Rows, schema: &Value) -> Table {
+fn table((rows, closed): &Rows, schema: &Value) -> EffectTable {
     let mut rows = rows.clone();
     loop {
-        let table = rows.iter().cloned().fold(Table::new(), Table::row);
+        let table = rows.iter().cloned().fold(EffectTable::new(), EffectTable::row);
         let table = if *closed { table.closed_world() } else { table };
         let tool = JsonTool::new("t", schema, |_, _| async { Ok("") }).effects(table.clone());
         let Err(error) = server().tool(tool).build() else { return table };
@@ -178,7 +182,7 @@ fn client(tool: JsonTool) -> TestClient {
 
 fn listed(tool: &Tool) -> Hints {
     let said = tool.annotations.clone().unwrap_or_else(ToolAnnotations::new);
-    let declared = Declared {
+    let declared = DeclaredHints {
         read_only: said.read_only_hint,
         destructive: said.destructive_hint,
         idempotent: said.idempotent_hint,

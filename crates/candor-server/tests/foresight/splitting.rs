@@ -1,6 +1,6 @@
 //! Tools listed in parts, for hosts that read static hints only.
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::json::Object;
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Split, ToolSet, provider_fn};
@@ -132,13 +132,13 @@ fn doing(name: &str, values: &Value) -> JsonTool {
         "properties": {"do": {"type": "string", "enum": values}},
         "required": ["do"],
     });
-    let row = Row::when("do", Test::equals(values[0].clone())).then(Hints::READS);
+    let row = EffectRow::when("do", Condition::equals(values[0].clone())).then(Hints::READS);
     JsonTool::new(
         name,
         &schema,
         |args, _| async move { Ok(args["do"].as_str().unwrap().to_owned()) },
     )
-    .effects(Table::new().row(row))
+    .effects(EffectTable::new().row(row))
 }
 
 #[test]
@@ -191,10 +191,10 @@ fn careful() -> JsonTool {
         "properties": {"do": {"enum": ["look", "remove"]}, "dry": {"type": "boolean"}},
         "required": ["do"],
     });
-    let remove = || Row::when("do", Test::equals("remove"));
-    let table = Table::new()
-        .row(Row::when("do", Test::equals("look")).then(Hints::READS))
-        .row(remove().and("dry", Test::equals(true)).then(Hints::READS))
+    let remove = || EffectRow::when("do", Condition::equals("remove"));
+    let table = EffectTable::new()
+        .row(EffectRow::when("do", Condition::equals("look")).then(Hints::READS))
+        .row(remove().and("dry", Condition::equals(true)).then(Hints::READS))
         .row(remove().then(Hints::DELETES));
     JsonTool::new("careful", &schema, |_, _| async { Ok("") }).effects(table)
 }
@@ -247,7 +247,10 @@ async fn a_part_can_ask_its_questions_and_says_what_was_foreseen_at_the_end() {
                 Ok(format!("{} {}", args["do"], name.unwrap_or_default()))
             }
         });
-        tool.effects(Table::new().row(Row::when("do", Test::equals("look")).then(Hints::READS)))
+        tool.effects(
+            EffectTable::new()
+                .row(EffectRow::when("do", Condition::equals("look")).then(Hints::READS)),
+        )
     };
     for client in clients(|| server().tool(asks()).split(Split::Instead)) {
         let called = client.on_elicit(|_| json!({"name": "Ada"})).call("ask_look", ()).await;
@@ -259,8 +262,8 @@ async fn a_part_can_ask_its_questions_and_says_what_was_foreseen_at_the_end() {
 #[tokio::test]
 async fn what_cannot_be_split_stays_whole() {
     let by_path = || {
-        let row = Row::when("path", Test::Below("/public".into())).then(Hints::READS);
-        JsonTool::open("by_path", |_, _| async { Ok("") }).effects(Table::new().row(row))
+        let row = EffectRow::when("path", Condition::Below("/public".into())).then(Hints::READS);
+        JsonTool::open("by_path", |_, _| async { Ok("") }).effects(EffectTable::new().row(row))
     };
     let by_function = || {
         JsonTool::open("by_function", |_, _| async { Ok("") })
@@ -326,11 +329,11 @@ async fn mirrored_headers_of_a_part_are_those_that_it_has() {
         },
         "required": ["do", "region"],
     });
-    let row = Row::when("do", Test::equals("look")).then(Hints::READS);
+    let row = EffectRow::when("do", Condition::equals("look")).then(Hints::READS);
     let tool = JsonTool::new("t", &schema, |args, _| async move {
         Ok(args["do"].as_str().unwrap().to_owned())
     })
-    .effects(Table::new().row(row));
+    .effects(EffectTable::new().row(row));
     let site = Site::of(server().tool(tool).split(Split::Instead));
     let listed = site.send(modern("tools/list", &json!({}))).await.result().await;
     assert_eq!(listed["tools"][0]["inputSchema"]["properties"]["region"]["x-mcp-header"], "Region");

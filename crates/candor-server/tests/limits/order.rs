@@ -3,7 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use candor_server::Ask;
+use candor_server::AskLevel;
 use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
 use candor_server::tool::{JsonTool, ToolError, ToolSet, provider_fn};
@@ -201,7 +201,7 @@ async fn call_that_waits_for_approval_does_not_hold_later_serial_calls() {
     let site = Site::of(
         server()
             .tool(started.tool("post", Duration::ZERO))
-            .tool(started.tool("purge", Duration::ZERO).ask(Ask::Always)),
+            .tool(started.tool("purge", Duration::ZERO).ask(AskLevel::Always)),
     );
     let mut waiting = connect(&site).await;
     let wire = call("purge", &json!({"n": 0})).to_wire();

@@ -4,10 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::store::{MemoryStore, Options};
-use candor_server::testing::{Called, TestClient};
-use candor_server::tool::{Idempotency, JsonTool, Plan, Rate, ToolError, code};
+use candor_server::testing::{TestClient, TestResult};
+use candor_server::tool::{Idempotency, JsonTool, Plan, RateLimit, ToolError, code};
 use candor_server::{Secret, Server};
 use serde_json::{Value, json};
 
@@ -33,7 +33,7 @@ async fn token(client: &TestClient, table: &str) -> String {
     plan["token"].as_str().unwrap().to_owned()
 }
 
-async fn drop_with(client: &TestClient, table: &str, token: &str) -> Called {
+async fn drop_with(client: &TestClient, table: &str, token: &str) -> TestResult {
     client.call("drop_table", json!({"table": table, "plan_token": token})).await
 }
 
@@ -132,7 +132,7 @@ async fn a_plan_is_checked_against_the_world_just_before_the_start() {
     let tool = counter
         .tool("act", &of(&["table"]))
         .annotations(deletes())
-        .rate(Rate::per_hour(2))
+        .rate(RateLimit::per_hour(2))
         .requires_preview()
         .preview(move |_, _| {
             looks.next();
@@ -166,15 +166,16 @@ async fn a_plan_is_checked_against_the_world_just_before_the_start() {
 #[tokio::test]
 async fn a_preview_is_free_and_its_failure_is_no_plan() {
     let counter = Counter::default();
-    let tool =
-        counter.tool("act", &of(&["table"])).rate(Rate::per_day(1)).requires_preview().preview(
-            |args, _| async move {
-                match args["table"].as_str() {
-                    Some("a") => Ok("Would act."),
-                    _ => Err(ToolError::new("No such table.")),
-                }
-            },
-        );
+    let tool = counter
+        .tool("act", &of(&["table"]))
+        .rate(RateLimit::per_day(1))
+        .requires_preview()
+        .preview(|args, _| async move {
+            match args["table"].as_str() {
+                Some("a") => Ok("Would act."),
+                _ => Err(ToolError::new("No such table.")),
+            }
+        });
     let client = server().tool(tool).test();
     for _ in 0..5 {
         assert!(!client.call("preview_act", json!({"table": "a"})).await.is_error());
@@ -220,11 +221,11 @@ async fn refusals_are_written_down() {
 #[tokio::test]
 async fn a_preview_reaches_no_further_than_its_tool() {
     let counter = Counter::default();
-    let row = || Row::when("/table", Test::equals("t")).then(Hints::DELETES);
+    let row = || EffectRow::when("/table", Condition::equals("t")).then(Hints::DELETES);
     let shows = |tool: JsonTool| tool.preview(|_, _| async { Ok::<_, ToolError>("") });
     let tool = |name: &str| counter.tool(name, &of(&["table"]));
-    let closed = shows(tool("closed").effects(Table::new().row(row()).closed_world()));
-    let open = shows(tool("open").effects(Table::new().row(row())));
+    let closed = shows(tool("closed").effects(EffectTable::new().row(row()).closed_world()));
+    let open = shows(tool("open").effects(EffectTable::new().row(row())));
     let client = server().tool(closed).tool(open).test();
     let listed = client.request("tools/list", json!({})).await.unwrap();
     let hint = |name: &str| {

@@ -5,8 +5,8 @@ use std::time::Duration;
 use candor_hints::Hints;
 use candor_server::protocol::Principal;
 use candor_server::protocol::json::raw;
-use candor_server::testing::Called;
-use candor_server::tool::{JsonTool, Rate, ToolError, code};
+use candor_server::testing::TestResult;
+use candor_server::tool::{JsonTool, RateLimit, ToolError, code};
 use candor_server::{Ctx, Elicit};
 use futures_util::future::join_all;
 use serde_json::json;
@@ -14,7 +14,7 @@ use serde_json::json;
 use crate::common::{CAPABILITIES_KEY, Site, modern};
 use crate::{Counter, deletes, of, server};
 
-fn wait(called: &Called) -> Duration {
+fn wait(called: &TestResult) -> Duration {
     assert_eq!(called.code(), Some(code::RATE_LIMITED), "{}", called.text());
     let error = &called.raw()["_meta"]["dev.candor/error"];
     assert_eq!(error["retriable"], true);
@@ -24,7 +24,7 @@ fn wait(called: &Called) -> Duration {
 #[tokio::test(start_paused = true)]
 async fn the_next_call_may_come_when_the_refusal_says() {
     let counter = Counter::default();
-    let tool = counter.tool("act", &of(&[])).rate(Rate::per_minute(3));
+    let tool = counter.tool("act", &of(&[])).rate(RateLimit::per_minute(3));
     let client = server().tool(tool).tool(counter.tool("other", &of(&[]))).test();
     for _ in 0..3 {
         assert!(!client.call("act", json!({})).await.is_error());
@@ -52,7 +52,7 @@ async fn the_next_call_may_come_when_the_refusal_says() {
 #[tokio::test]
 async fn a_call_that_found_no_room_is_free() {
     let counter = Counter::default();
-    let tool = counter.tool("act", &of(&[])).rate(Rate::per_hour(1));
+    let tool = counter.tool("act", &of(&[])).rate(RateLimit::per_hour(1));
     let client = server().tool(tool).limits(|limits| limits.keyed_calls = 0).test();
     for _ in 0..3 {
         let busy = client.keyed("k").call("act", json!({})).await;
@@ -66,7 +66,7 @@ async fn a_call_that_found_no_room_is_free() {
 #[tokio::test(start_paused = true)]
 async fn replays_wrong_arguments_questions_and_refusals_are_free() {
     let counter = Counter::default();
-    let tool = counter.tool("act", &of(&["a"])).annotations(deletes()).rate(Rate::per_hour(2));
+    let tool = counter.tool("act", &of(&["a"])).annotations(deletes()).rate(RateLimit::per_hour(2));
     let client = server().tool(tool).test();
     let keyed = client.keyed("k");
     assert!(!keyed.call("act", json!({"a": "1"})).await.is_error());
@@ -94,7 +94,7 @@ async fn replays_wrong_arguments_questions_and_refusals_are_free() {
 async fn many_repetitions_at_once_are_one_call() {
     let counter = Counter::default();
     let client =
-        server().tool(counter.tool("act", &of(&[])).rate(Rate::per_day(1))).test().keyed("k");
+        server().tool(counter.tool("act", &of(&[])).rate(RateLimit::per_day(1))).test().keyed("k");
     let called = join_all((0..200).map(|_| client.call("act", json!({})))).await;
     assert!(
         called.iter().all(|called| !called.is_error()),
@@ -114,7 +114,7 @@ fn asking(counter: &Counter) -> JsonTool {
             Ok::<_, ToolError>(json!({"number": counter.next()}))
         }
     })
-    .rate(Rate::per_hour(1))
+    .rate(RateLimit::per_hour(1))
 }
 
 #[tokio::test]
@@ -153,7 +153,8 @@ async fn an_answer_that_is_sent_again_and_again_is_charged() {
 async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&[])).effects_by(Hints::ADDS, |_| Hints::READS);
-    let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(3)));
+    let server =
+        server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(3)));
     let client = server.test();
     for _ in 0..3 {
         assert_eq!(client.hints("act", json!({})).await, Hints::READS);
@@ -174,7 +175,8 @@ async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
 #[tokio::test(start_paused = true)]
 async fn a_console_asks_no_more_often() {
     let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
-    let server = server().tool(tool).limits(|limits| limits.foresights = Some(Rate::per_minute(1)));
+    let server =
+        server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));
     let visit = server.build().unwrap().visit(Principal::new("ada"));
     let foresee = async || visit.foresee("act", &raw(&json!({}))).await;
     assert!(foresee().await.is_ok());

@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_server::Ctx;
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::testing::TestClient;
-use candor_server::tool::{JsonTool, Rate, ToolError, code};
+use candor_server::tool::{JsonTool, RateLimit, ToolError, code};
 use futures_util::FutureExt as _;
 use futures_util::future::join_all;
 use serde_json::{Value, json};
@@ -68,9 +68,9 @@ impl Log {
 }
 
 fn group(log: &Log) -> TestClient {
-    let table = Table::new()
-        .row(Row::when("n", Test::equals(0)).then(Hints::READS))
-        .row(Row::otherwise(Hints::DELETES));
+    let table = EffectTable::new()
+        .row(EffectRow::when("n", Condition::equals(0)).then(Hints::READS))
+        .row(EffectRow::otherwise(Hints::DELETES));
     server()
         .tool(log.tool("post").annotations(deletes()))
         .tool(log.tool("correct").annotations(deletes()))
@@ -149,7 +149,7 @@ async fn who_gives_up_leaves_the_queue() {
 async fn the_deadline_ends_the_waiting() {
     let log = Log::new(0);
     let client = server()
-        .tool(log.tool("post").annotations(deletes()).rate(Rate::per_day(3)))
+        .tool(log.tool("post").annotations(deletes()).rate(RateLimit::per_day(3)))
         .limits(|limits| limits.deadline = Duration::from_secs(20))
         .test()
         .deadline(Duration::from_secs(600));
@@ -197,7 +197,7 @@ async fn a_repetition_joins_what_waits_or_runs() {
         log.go.add_permits(2);
     };
     let ((a1, b1, a2, b2, b3), ()) = tokio::join!(calls, go);
-    let n = |called: &candor_server::testing::Called| -> Value {
+    let n = |called: &candor_server::testing::TestResult| -> Value {
         assert!(!called.is_error(), "{}", called.text());
         called.structured().unwrap()["n"].clone()
     };

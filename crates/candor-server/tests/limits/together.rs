@@ -2,10 +2,10 @@
 
 use std::time::Duration;
 
-use candor_server::Ask;
-use candor_server::store::{Circumstances, Decision, Event, Via};
+use candor_server::AskLevel;
+use candor_server::store::{ApprovalChannel, AuditContext, Event, Review};
 use candor_server::testing::TestClient;
-use candor_server::tool::{Rate, ToolError, code};
+use candor_server::tool::{RateLimit, ToolError, code};
 use serde_json::json;
 
 use crate::{Counter, deletes, of, server};
@@ -19,9 +19,9 @@ async fn approve(client: &TestClient) {
     let store = client.engine().store().unwrap();
     let waiting = store.waiting(Default::default(), Default::default()).await.unwrap().items;
     let question = waiting[0].stored.question().unwrap();
-    let (by, via, decision) = ("olga".to_owned(), Via::Operator, Decision::Approve);
+    let (by, via, decision) = ("olga".to_owned(), ApprovalChannel::Operator, Review::Approve);
     let event = Event::Decide { question, by, via, decision };
-    store.apply(&waiting[0].id, event, Circumstances::default()).await.unwrap();
+    store.apply(&waiting[0].id, event, AuditContext::default()).await.unwrap();
 }
 
 #[tokio::test]
@@ -31,12 +31,12 @@ async fn a_person_is_asked_after_the_preview_and_the_call_is_counted_when_it_sta
         let tool = counter
             .tool("act", &of(&["table"]))
             .annotations(deletes())
-            .rate(Rate::per_hour(1))
+            .rate(RateLimit::per_hour(1))
             .serial("tables")
             .requires_preview()
             .preview(|_, _| async { Ok::<_, ToolError>("Would act.") });
         let client =
-            server().ask(Ask::Destructive).hold(Duration::from_millis(5)).tool(tool).test();
+            server().ask(AskLevel::Destructive).hold(Duration::from_millis(5)).tool(tool).test();
         let client = key.map_or(client.by("ada"), |key| client.keyed(key));
         let unseen = client.call("act", json!({"table": "a"})).await;
         assert_eq!(unseen.code(), Some(code::PREVIEW_REQUIRED));

@@ -1,16 +1,17 @@
 //! What a description says of the parts of a split tool: what is true of each.
 
-use candor_server::Ask;
-use candor_server::hints::{Hints, Row, Table, Test};
+use candor_server::AskLevel;
+use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::testing::TestClient;
-use candor_server::tool::{JsonTool, Rate, Split, ToolError};
+use candor_server::tool::{JsonTool, RateLimit, Split, ToolError};
 use serde_json::{Value, json};
 
 use crate::{Counter, of, server};
 
 fn files(by: &Counter) -> JsonTool {
-    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
-    let table = Table::new()
+    let row =
+        |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
+    let table = EffectTable::new()
         .row(row("read", Hints::READS))
         .row(row("append", Hints::ADDS))
         .row(row("delete", Hints::DELETES.repeatable()));
@@ -27,7 +28,7 @@ async fn said(client: &TestClient, tool: &str) -> String {
 async fn the_whole_says_what_is_true_of_every_call_and_a_part_what_is_true_of_it() {
     let counter = Counter::default();
     let client =
-        server().tool(files(&counter).rate(Rate::per_minute(10))).split(Split::Beside).test();
+        server().tool(files(&counter).rate(RateLimit::per_minute(10))).split(Split::Beside).test();
     assert_eq!(said(&client, "files").await, "Files. Max 10 calls per minute.");
     let read = said(&client, "files_read").await;
     assert!(read.ends_with(") Max 10 calls per minute."), "{read}");
@@ -70,8 +71,8 @@ async fn only_the_list_has_them() {
 async fn what_the_policy_asks_about_is_said() {
     const APPROVAL: &str = "Requires human approval before executing.";
     let counter = Counter::default();
-    let of = |ask: Ask| server().tool(files(&counter)).split(Split::Beside).ask(ask).test();
-    let saying = |ask: Ask| {
+    let of = |ask: AskLevel| server().tool(files(&counter)).split(Split::Beside).ask(ask).test();
+    let saying = |ask: AskLevel| {
         let client = of(ask);
         async move {
             let mut names = Vec::new();
@@ -83,10 +84,10 @@ async fn what_the_policy_asks_about_is_said() {
             names
         }
     };
-    assert!(saying(Ask::Never).await.is_empty());
-    assert_eq!(saying(Ask::Destructive).await, ["files_delete"]);
-    assert_eq!(saying(Ask::Writes).await, ["files_append", "files_delete"]);
-    assert_eq!(saying(Ask::Always).await.len(), 4);
+    assert!(saying(AskLevel::Never).await.is_empty());
+    assert_eq!(saying(AskLevel::Destructive).await, ["files_delete"]);
+    assert_eq!(saying(AskLevel::Writes).await, ["files_append", "files_delete"]);
+    assert_eq!(saying(AskLevel::Always).await.len(), 4);
 }
 
 #[tokio::test]

@@ -5,9 +5,9 @@ use std::time::Duration;
 use candor_server::hints::Hints;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{AuditRow, OutcomeKind, Reason, Rules, StateKind};
+use candor_server::store::{AuditRow, LedgerLimits, OutcomeKind, StateKind, UnknownReason};
 use candor_server::testing::TestClient;
-use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
+use candor_server::tool::{Idempotency, JsonTool, RateLimit, ToolError, code};
 use candor_server::{Audit, Ctx, Elicit, Secret, Server};
 use serde_json::{Value, json};
 
@@ -97,7 +97,7 @@ async fn a_repetition_and_a_refusal_are_noted() {
 async fn refusals_of_calls_without_a_key_stay_unless_they_pass() {
     let client = server()
         .tool(reading(Work::new().tool("look")))
-        .tool(Work::new().tool("act").rate(Rate::per_day(1)))
+        .tool(Work::new().tool("act").rate(RateLimit::per_day(1)))
         .deny("look")
         .test();
     assert_eq!(client.call("look", json!({})).await.code(), Some(code::DENIED));
@@ -283,7 +283,7 @@ async fn digests_tell_equal_calls_and_nobody_without_the_secret_can_make_them() 
     let secret = Secret::random();
     let on = |secret: &Secret| -> TestClient {
         let tool = Work::new().tool("act").idempotency(Idempotency::Argument);
-        let server: Server = server().ledger(memory(Rules::default())).tool(tool);
+        let server: Server = server().ledger(memory(LedgerLimits::default())).tool(tool);
         server.secret(secret.clone()).test()
     };
     let digests = async |client: &TestClient| -> Vec<[u8; 32]> {
@@ -329,7 +329,7 @@ async fn what_became_of_a_call_stands_in_its_story() {
         let all = rows(client.engine()).await;
         let row = all.into_iter().rfind(|row| row.key.as_ref().is_some_and(|k| k.as_str() == key));
         let row = row.unwrap();
-        (row.event, row.outcome, row.reason.map(Reason::as_str))
+        (row.event, row.outcome, row.reason.map(UnknownReason::as_str))
     };
     assert_eq!(ends("a").await, ("unknown".to_owned(), None, Some("panicked")));
     assert_eq!(ends("b").await, ("complete".to_owned(), Some(OutcomeKind::Invalid), None));

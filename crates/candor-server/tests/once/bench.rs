@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_server::store::{
-    AuditRow, Clock, Filter, Key, MemoryStore, Options, Order, Page, RecordId, Rules, Scope,
+    AuditRow, Clock, Filter, Key, LedgerLimits, MemoryStore, Options, Order, Page, RecordId, Scope,
     SqliteStore, StateKind, Store,
 };
 use candor_server::testing::TestClient;
@@ -101,10 +101,10 @@ pub(crate) fn server() -> Server {
 
 /// A server that remembers until its engine is dropped.
 pub(crate) fn remembering() -> Server {
-    server().ledger(memory(Rules::default()))
+    server().ledger(memory(LedgerLimits::default()))
 }
 
-pub(crate) fn memory(rules: Rules) -> Arc<dyn Store> {
+pub(crate) fn memory(rules: LedgerLimits) -> Arc<dyn Store> {
     Arc::new(MemoryStore::new(Options { rules, ..Options::default() }))
 }
 
@@ -115,7 +115,7 @@ pub(crate) struct Timed {
 }
 
 impl Timed {
-    pub(crate) fn new(rules: Rules) -> Self {
+    pub(crate) fn new(rules: LedgerLimits) -> Self {
         let clock = Arc::new(AtomicI64::new(1_700_000_000_000));
         let time = clock.clone();
         let given = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));

@@ -6,7 +6,7 @@ use std::time::Duration;
 use candor_server::desk::find::find;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Filter, Page, Rules, StateKind};
+use candor_server::store::{Filter, LedgerLimits, Page, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
 use candor_server::{Ctx, Engine};
@@ -197,7 +197,7 @@ async fn over_stdio_the_end_of_the_input_stops_nothing() {
 
 #[tokio::test]
 async fn who_leaves_before_anything_has_begun_leaves_nothing_behind() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
     moody.dawdle("recall", 3 * A_MOMENT);
     let call = client.call("act", json!({}));
@@ -214,7 +214,7 @@ async fn who_leaves_before_anything_has_begun_leaves_nothing_behind() {
 
 #[tokio::test]
 async fn who_waits_for_another_and_leaves_does_not_start_it_when_the_other_lets_go() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let tool = {
         let work = work.clone();
         JsonTool::open("act", move |_, _| {
@@ -320,7 +320,7 @@ async fn over_http_a_reading_call_at_its_deadline_goes_on_too() {
 #[tokio::test]
 async fn nothing_follows_the_answer_whatever_a_handler_has_left_running() {
     for down in [false, true] {
-        let moody = Moody::new(Rules::default());
+        let moody = Moody::new(LedgerLimits::default());
         let chatty = JsonTool::open("act", |_, ctx: Ctx| async move {
             tokio::spawn(async move {
                 for step in 1..u64::MAX {

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
-    Answer, Circumstances, Event, Outcome, OutcomeKind, Reason, Resolution, Rules, State, StateKind,
+    AuditContext, Event, EventReply, LedgerLimits, OutcomeKind, RecordState, Resolution, StateKind,
+    StoredResult, UnknownReason,
 };
-use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
+use candor_server::tool::{Idempotency, JsonTool, RateLimit, ToolError, code};
 use serde_json::{Value, json};
 
 use crate::bench::{Timed, Work, bare, id, mark, memory, remembering, server};
@@ -35,10 +36,10 @@ fn repeatable(tool: JsonTool) -> JsonTool {
     tool.annotations(annotations)
 }
 
-async fn resolve(site: &Site, resolution: Resolution) -> Answer {
+async fn resolve(site: &Site, resolution: Resolution) -> EventReply {
     let event = Event::Resolve { by: "Olga".to_owned(), resolution };
     let store = site.engine.store().unwrap();
-    store.apply(&id("anonymous", "act", "k"), event, Circumstances::default()).await.unwrap()
+    store.apply(&id("anonymous", "act", "k"), event, AuditContext::default()).await.unwrap()
 }
 
 #[tokio::test]
@@ -55,10 +56,10 @@ async fn after_a_panic_nobody_knows_and_it_stays_so() {
             assert!(!told.text().contains("a panic"), "why is for the log: {}", told.text());
         }
         let found = site.engine.store().unwrap().find(&id("anonymous", "act", "k")).await.unwrap();
-        let State::Indeterminate { reason, .. } = found.unwrap().stored.state else {
+        let RecordState::Indeterminate { reason, .. } = found.unwrap().stored.state else {
             panic!("not unknown")
         };
-        assert_eq!((reason, work.starts()), (Reason::Panicked, 1));
+        assert_eq!((reason, work.starts()), (UnknownReason::Panicked, 1));
     }
 }
 
@@ -69,8 +70,8 @@ async fn an_operator_who_found_it_done_says_what_came_of_it() {
     let [modern, legacy] = Caller::both(&site).await;
     modern.act().await;
     let result = json!({"content": [{"type": "text", "text": "invoice 4711"}], "structuredContent": {"id": 4711}});
-    let outcome = Outcome::new(OutcomeKind::Success, result.to_string().into_bytes());
-    assert_eq!(resolve(&site, Resolution::Done(outcome)).await, Answer::Done);
+    let outcome = StoredResult::new(OutcomeKind::Success, result.to_string().into_bytes());
+    assert_eq!(resolve(&site, Resolution::Done(outcome)).await, EventReply::Done);
     for client in [&modern, &legacy] {
         let told = client.act().await;
         assert!(told.is_replayed());
@@ -87,7 +88,7 @@ async fn an_operator_who_found_it_not_done_allows_one_more_start() {
     let site = Site::of(remembering().tool(panicking(&work, true)));
     let [modern, legacy] = Caller::both(&site).await;
     modern.act().await;
-    assert_eq!(resolve(&site, Resolution::NotDone).await, Answer::Done);
+    assert_eq!(resolve(&site, Resolution::NotDone).await, EventReply::Done);
     let (one, two) = tokio::join!(modern.act(), legacy.act());
     assert_eq!(work.starts(), 2, "exactly one more");
     for told in [&one, &two, &modern.act().await] {
@@ -95,7 +96,7 @@ async fn an_operator_who_found_it_not_done_allows_one_more_start() {
         assert_eq!(mark(told.raw())["attempt"], 2);
     }
     let refused = resolve(&site, Resolution::NotDone).await;
-    assert!(matches!(refused, Answer::Refused(_)), "nothing is unknown any more");
+    assert!(matches!(refused, EventReply::Refused(_)), "nothing is unknown any more");
     assert_eq!(work.starts(), 2);
 }
 
@@ -105,7 +106,7 @@ async fn an_operator_may_close_what_nobody_will_ever_know() {
     let site = Site::of(remembering().tool(panicking(&work, true)));
     let [modern, legacy] = Caller::both(&site).await;
     modern.act().await;
-    assert_eq!(resolve(&site, Resolution::Abandon).await, Answer::Done);
+    assert_eq!(resolve(&site, Resolution::Abandon).await, EventReply::Done);
     for client in [&modern, &legacy] {
         let told = client.act().await;
         assert_eq!(told.code(), Some(code::ABANDONED));
@@ -234,7 +235,7 @@ async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() 
             async move { Ok::<_, ToolError>("x".repeat(5000)) }
         })
     };
-    let rules = Rules { max_outcome: 4000, ..Rules::default() };
+    let rules = LedgerLimits { max_outcome: 4000, ..LedgerLimits::default() };
     let site = Site::of(server().ledger(memory(rules)).tool(large));
     let [modern, legacy] = Caller::both(&site).await;
     let first = modern.act().await;
@@ -253,7 +254,7 @@ async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() 
 async fn what_has_expired_is_refused_and_not_repeated_until_the_key_is_forgotten() {
     const A_MOMENT: Duration = Duration::from_millis(1);
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
-    let (work, ledger) = (Work::new(), Timed::new(Rules::default()));
+    let (work, ledger) = (Work::new(), Timed::new(LedgerLimits::default()));
     let site = Site::of(server().ledger(ledger.store.clone()).tool(work.tool("act")));
     let callers = Caller::both(&site).await;
     callers[0].act().await;
@@ -291,7 +292,7 @@ async fn what_is_refused_before_it_starts_is_not_recorded_under_the_key() {
             let number = counted.start();
             async move { Ok::<_, ToolError>(json!({"number": number})) }
         });
-        let site = Site::of(remembering().tool(tool.rate(Rate::per_day(1))));
+        let site = Site::of(remembering().tool(tool.rate(RateLimit::per_day(1))));
         let caller = Caller::both(&site).await.into_iter().nth(era).unwrap();
         for arguments in [json!({"n": "x"}), json!({})] {
             let refused = caller.call(arguments).await;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Reason, Rules, State, StateKind};
+use candor_server::store::{LedgerLimits, RecordState, StateKind, UnknownReason};
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError, code};
 use serde_json::json;
@@ -50,7 +50,10 @@ async fn calls_that_do_not_end_in_time_are_stopped_and_nobody_knows() {
     assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN), "who waits is told: {:#}", told.raw());
     let found = engine.store().unwrap().find(&id("tester", "act", "k")).await.unwrap().unwrap();
     assert!(
-        matches!(found.stored.state, State::Indeterminate { reason: Reason::Stopped, .. }),
+        matches!(
+            found.stored.state,
+            RecordState::Indeterminate { reason: UnknownReason::Stopped, .. }
+        ),
         "{:?}",
         found.stored.state
     );
@@ -151,7 +154,7 @@ fn long(work: &Work, blocks: bool) -> JsonTool {
 
 async fn outlives_its_lease(blocks: bool) {
     let work = Work::new();
-    let rules = Rules { lease: Duration::from_millis(600), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(600), ..LedgerLimits::default() };
     let server = server().ledger(memory(rules)).tool(long(&work, blocks));
     let client = Arc::new(server.limits(|l| l.join = Duration::ZERO).test());
     let calling = client.clone();
@@ -175,7 +178,7 @@ async fn a_reading_call_that_was_stopped_may_be_started_again() {
     let work = Work::new();
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
-    let store = memory(Rules::default());
+    let store = memory(LedgerLimits::default());
     let on = || server().ledger(store.clone()).tool(work.waiting("act").annotations(reads.clone()));
     let client = on().limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
     let engine = client.engine().clone();

@@ -5,8 +5,9 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_server::store::{
-    Answer, AuditRow, Circumstances, Entry, Event, Filter, Fingerprint, Grant, GrantId, Granting,
-    Note, Page, Paged, RecordId, Rules, Scope, Seen, Store, StoreError, StoreFuture, Swept,
+    AuditContext, AuditRow, CallNote, Event, EventReply, Filter, Fingerprint, Grant, GrantId,
+    LedgerLimits, NewGrant, Page, PageOf, RecordEntry, RecordId, RecordVersion, Scope, Store,
+    StoreError, StoreFuture, SweepReport,
 };
 
 use crate::bench;
@@ -26,7 +27,7 @@ pub(crate) struct Moody {
 }
 
 impl Moody {
-    pub(crate) fn new(rules: Rules) -> Arc<Self> {
+    pub(crate) fn new(rules: LedgerLimits) -> Arc<Self> {
         Arc::new(Self {
             store: bench::memory(rules),
             refuses: Words::default(),
@@ -98,8 +99,8 @@ impl Store for Moody {
         &self,
         id: &RecordId,
         event: Event,
-        circumstances: Circumstances,
-    ) -> StoreFuture<'_, Answer> {
+        circumstances: AuditContext,
+    ) -> StoreFuture<'_, EventReply> {
         let (id, word) = (id.clone(), event.name());
         self.moodily(word, move || self.store.apply(&id, event, circumstances))
     }
@@ -109,37 +110,37 @@ impl Store for Moody {
         id: &RecordId,
         fingerprint: Fingerprint,
         by_nature: bool,
-    ) -> StoreFuture<'_, Option<Answer>> {
+    ) -> StoreFuture<'_, Option<EventReply>> {
         let id = id.clone();
         self.moodily("recall", move || self.store.recall(&id, fingerprint, by_nature))
     }
 
-    fn note(&self, note: Note) -> StoreFuture<'_, ()> {
+    fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {
         self.moodily("note", move || self.store.note(note))
     }
 
-    fn watch(&self, id: &RecordId, seen: Seen) -> StoreFuture<'_, ()> {
+    fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let id = id.clone();
         self.moodily("watch", move || self.store.watch(&id, seen))
     }
 
-    fn sweep(&self, most: usize) -> StoreFuture<'_, Swept> {
+    fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
         self.store.sweep(most)
     }
 
-    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<Entry>> {
+    fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         self.store.find(id)
     }
 
-    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.store.records(filter, page)
     }
 
-    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Entry>> {
+    fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>> {
         self.store.waiting(filter, page)
     }
 
-    fn grant(&self, granting: Granting) -> StoreFuture<'_, Grant> {
+    fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant> {
         self.store.grant(granting)
     }
 
@@ -147,7 +148,7 @@ impl Store for Moody {
         self.store.revoke(id, by)
     }
 
-    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<Grant>> {
+    fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>> {
         self.store.grants(filter, page)
     }
 
@@ -155,15 +156,15 @@ impl Store for Moody {
         self.store.grants_in_force(scope)
     }
 
-    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, Paged<AuditRow>> {
+    fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>> {
         self.store.rows(filter, page)
     }
 
-    fn story(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
-        self.store.story(id)
+    fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>> {
+        self.store.transitions(id)
     }
 
-    fn rules(&self) -> &Rules {
+    fn rules(&self) -> &LedgerLimits {
         self.store.rules()
     }
 

@@ -1,6 +1,6 @@
 //! What clients are told of a tool with keys, before and about a call.
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::{Tool as Definition, ToolAnnotations};
@@ -87,7 +87,7 @@ fn an_argument_that_cannot_be_a_key_is_refused_by_name() {
         own["properties"]["idempotency_key"] = wrong;
         let tool = JsonTool::new("pay", &own, |_, _| async { Ok::<_, ToolError>("paid") });
         let tool = tool.idempotency(Idempotency::Argument);
-        let store = crate::bench::memory(candor_server::store::Rules::default());
+        let store = crate::bench::memory(candor_server::store::LedgerLimits::default());
         let refused = server().ledger(store).tool(tool).build().unwrap_err().to_string();
         assert!(refused.contains("\"pay\"") && refused.contains("`idempotency_key`"), "{refused}");
     }
@@ -186,9 +186,9 @@ async fn with_an_optional_key_the_key_decides() {
 #[tokio::test]
 async fn with_a_certain_key_it_is_so_whether_or_not_the_key_is_there_yet() {
     for declared in [Idempotency::Required, Idempotency::Derived] {
-        let decides = Table::new()
-            .row(Row::when("amount", Test::equals(0)).then(Hints::READS))
-            .row(Row::otherwise(Hints::ADDS));
+        let decides = EffectTable::new()
+            .row(EffectRow::when("amount", Condition::equals(0)).then(Hints::READS))
+            .row(EffectRow::otherwise(Hints::ADDS));
         let tool = tool().effects(decides).key_by(|_| "k".to_owned()).idempotency(declared);
         let client = able(server().tool(tool).test());
         for amount in [0, 5] {
@@ -218,9 +218,10 @@ async fn parts_have_keys_as_the_whole_has() {
             "properties": {"action": {"type": "string", "enum": ["look", "add"]}},
             "required": ["action"],
         });
-        let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+        let row =
+            |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
         JsonTool::new("stock", &schema, |_, _| async { Ok::<_, ToolError>("done") })
-            .effects(Table::new().row(row("look", Hints::READS)).row(row("add", Hints::ADDS)))
+            .effects(EffectTable::new().row(row("look", Hints::READS)).row(row("add", Hints::ADDS)))
             .idempotency(declared)
     };
     let optional = server().tool(stock(Idempotency::Argument)).split(Split::Instead).test();

@@ -5,10 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_server::protocol::Revision;
-use candor_server::store::{Rules, StateKind};
+use candor_server::store::{LedgerLimits, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError, code};
-use candor_server::{Ctx, Elicit, Elicited, Sample, Server};
+use candor_server::{Ctx, Elicit, ElicitAnswer, Sample, Server};
 use serde_json::{Value, json};
 
 use crate::bench::{KEY, Work, bare, comes_to, id, mark, memory, remembering, server};
@@ -188,7 +188,7 @@ async fn state_that_has_expired_is_refused_and_the_question_can_be_had_again() {
 async fn a_question_that_nobody_answers_ends_as_unknown() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
-    let rules = Rules { suspended: Duration::from_millis(30), ..Rules::default() };
+    let rules = LedgerLimits { suspended: Duration::from_millis(30), ..LedgerLimits::default() };
     let site = Site::of(server().ledger(memory(rules)).tool(tool));
     let first = asked(&site, pay("k", &json!({}))).await;
     tokio::time::sleep(Duration::from_millis(60)).await;
@@ -368,7 +368,7 @@ async fn a_legacy_client_that_leaves_while_it_is_asked_may_try_again() {
 #[tokio::test]
 async fn a_call_that_is_suspended_can_be_resumed_by_another_server_of_the_same_secret() {
     let work = Work::new();
-    let (store, secret) = (memory(Rules::default()), candor_server::Secret::random());
+    let (store, secret) = (memory(LedgerLimits::default()), candor_server::Secret::random());
     let on = || -> Server {
         server().ledger(store.clone()).secret(secret.clone()).tool(paying(&work, 1).0)
     };
@@ -390,7 +390,11 @@ async fn a_panic_after_the_answer_is_as_unknown_as_any() {
         let (work, form) = (counted.clone(), form.clone());
         async move {
             let answer = ctx.elicit(Elicit::form("Really?", &form)).await?;
-            assert!(matches!(answer, Elicited::Declined), "panics with effect {}", work.start());
+            assert!(
+                matches!(answer, ElicitAnswer::Declined),
+                "panics with effect {}",
+                work.start()
+            );
             Ok("declined")
         }
     });

@@ -1,8 +1,8 @@
 //! A key belongs to one caller, one server, one instance, one tool, and stands for one set of arguments.
 
-use candor_hints::{Hints, Row, Table, Test};
+use candor_hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::Server;
-use candor_server::store::Rules;
+use candor_server::store::LedgerLimits;
 use candor_server::tool::{Idempotency, JsonTool, Split, ToolError, code};
 use serde_json::json;
 
@@ -12,7 +12,7 @@ use crate::common::{Site, modern};
 #[tokio::test]
 async fn nobody_sees_the_key_of_somebody_else() {
     let work = Work::new();
-    let store = memory(Rules::default());
+    let store = memory(LedgerLimits::default());
     let on = |server: Server| {
         server.ledger(store.clone()).tool(work.tool("act")).tool(work.tool("other")).test()
     };
@@ -41,7 +41,8 @@ async fn nobody_sees_the_key_of_somebody_else() {
 #[tokio::test]
 async fn over_http_the_caller_is_who_the_token_says() {
     let work = Work::new();
-    let site = Site::guarded(server().ledger(memory(Rules::default())).tool(work.tool("act")));
+    let site =
+        Site::guarded(server().ledger(memory(LedgerLimits::default())).tool(work.tool("act")));
     let send = async |who: &str, arguments| {
         let params = json!({"name": "act", "arguments": arguments, "_meta": {KEY: "k"}});
         site.send(modern("tools/call", &params).by(who)).await.result().await
@@ -88,7 +89,7 @@ async fn while_it_runs_other_arguments_are_refused_at_once() {
 #[tokio::test]
 async fn the_same_arguments_in_another_spelling_are_the_same() {
     let work = Work::new();
-    let site = Site::of(server().ledger(memory(Rules::default())).tool(work.tool("act")));
+    let site = Site::of(server().ledger(memory(LedgerLimits::default())).tool(work.tool("act")));
     // As text: a client's own spelling would be lost in a value.
     let send = async |arguments: &str| {
         let params = json!({"name": "act", "arguments": "HERE", "_meta": {KEY: "k"}});
@@ -140,13 +141,14 @@ async fn a_part_and_the_whole_are_one_tool() {
         "properties": {"action": {"type": "string", "enum": ["add", "drop"]}, "n": {"type": "integer"}},
         "required": ["action"],
     });
-    let row = |action: &str, hints| Row::when("action", Test::equals(action)).then(hints);
+    let row =
+        |action: &str, hints| EffectRow::when("action", Condition::equals(action)).then(hints);
     let counted = work.clone();
     let tool = JsonTool::new("stock", &schema, move |args, _| {
         let number = counted.start();
         async move { Ok::<_, ToolError>(json!({"number": number, "args": *args})) }
     })
-    .effects(Table::new().row(row("add", Hints::ADDS)).row(row("drop", Hints::DELETES)))
+    .effects(EffectTable::new().row(row("add", Hints::ADDS)).row(row("drop", Hints::DELETES)))
     .idempotency(Idempotency::Required);
     let client = server().tool(tool).split(Split::Beside).test();
     let part = client.call("stock_add", json!({"n": 1, "idempotency_key": "k"})).await;

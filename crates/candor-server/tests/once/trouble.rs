@@ -5,11 +5,11 @@ use std::time::Duration;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
-    Circumstances, Decision, Event, Filter, Page, Quota, Quotas, Reason, Rules, State, StateKind,
-    Store as _, StoreError, Via,
+    ApprovalChannel, AuditContext, Event, Filter, LedgerLimits, Page, Quota, Quotas, RecordState,
+    Review, StateKind, Store as _, StoreError, UnknownReason,
 };
-use candor_server::tool::{Idempotency, JsonTool, Rate, ToolError, code};
-use candor_server::{Ask, Ctx, Elicit};
+use candor_server::tool::{Idempotency, JsonTool, RateLimit, ToolError, code};
+use candor_server::{AskLevel, Ctx, Elicit};
 use serde_json::json;
 
 use crate::bench::{Timed, Work, bare, comes_to, id, mark, rows, server, state};
@@ -20,8 +20,8 @@ use crate::wire::{Caller, stands};
 #[tokio::test]
 async fn what_cannot_be_recorded_is_not_started() {
     for word in ["recall", "start"] {
-        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
-        let tool = work.tool("act").idempotency(Idempotency::Argument).rate(Rate::per_day(1));
+        let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
+        let tool = work.tool("act").idempotency(Idempotency::Argument).rate(RateLimit::per_day(1));
         let site = Site::of(server().ledger(moody.clone()).tool(tool));
         let callers = Caller::both(&site).await;
         moody.refuse(&[word]);
@@ -47,8 +47,8 @@ async fn what_cannot_be_recorded_is_not_started() {
 /// The store reports the approval only after the hold has ended.
 #[tokio::test]
 async fn approval_that_arrives_as_the_hold_ends_starts_the_call() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
-    let server = server().ledger(moody.clone()).ask(Ask::Destructive).tool(work.tool("act"));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
+    let server = server().ledger(moody.clone()).ask(AskLevel::Destructive).tool(work.tool("act"));
     let client = server.hold(Duration::from_secs(1)).test();
     moody.dawdle("watch", Duration::from_secs(3600));
     let approves = async {
@@ -60,9 +60,9 @@ async fn approval_that_arrives_as_the_hold_ends_starts_the_call() {
             }
         };
         let question = waiting.stored.question().unwrap();
-        let (by, via, decision) = ("olga".to_owned(), Via::Operator, Decision::Approve);
+        let (by, via, decision) = ("olga".to_owned(), ApprovalChannel::Operator, Review::Approve);
         let event = Event::Decide { question, by, via, decision };
-        moody.apply(&waiting.id, event, Circumstances::default()).await.unwrap();
+        moody.apply(&waiting.id, event, AuditContext::default()).await.unwrap();
     };
     let (called, ()) = tokio::join!(client.call("act", json!({})), approves);
     assert!(!called.is_error(), "{}", called.text());
@@ -71,7 +71,7 @@ async fn approval_that_arrives_as_the_hold_ends_starts_the_call() {
 
 #[tokio::test]
 async fn calls_without_a_key_do_not_need_the_store() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
     let modern = server()
@@ -90,7 +90,7 @@ async fn calls_without_a_key_do_not_need_the_store() {
 
 #[tokio::test]
 async fn what_has_happened_is_told_although_it_could_not_be_written_down() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
     let failing = async {
         work.began().await;
@@ -113,7 +113,7 @@ async fn what_has_happened_is_told_although_it_could_not_be_written_down() {
 #[tokio::test]
 async fn a_failure_and_a_panic_are_written_down_later_too() {
     for panics in [false, true] {
-        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+        let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
         let counted = work.clone();
         let tool = JsonTool::open("act", move |_, _| {
             let number = counted.start();
@@ -137,7 +137,7 @@ async fn a_failure_and_a_panic_are_written_down_later_too() {
 
 #[tokio::test]
 async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_server_ends() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
     let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
     moody.refuse(&["complete"]);
@@ -151,7 +151,7 @@ async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_serv
 
 #[tokio::test]
 async fn a_completion_whose_answer_is_lost_counts() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
     moody.lose_the_answer_to(&["complete"]);
     let first = client.call("act", json!({})).await;
@@ -164,7 +164,7 @@ async fn a_completion_whose_answer_is_lost_counts() {
 
 #[tokio::test]
 async fn a_start_whose_answer_is_lost_starts_nothing_then_or_later() {
-    let rules = Rules { lease: Duration::from_millis(150), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(150), ..LedgerLimits::default() };
     let (work, moody) = (Work::new(), Moody::new(rules));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
     let client = server.limits(|l| l.join = Duration::ZERO).test().keyed("k");
@@ -181,7 +181,7 @@ async fn a_start_whose_answer_is_lost_starts_nothing_then_or_later() {
 
 #[tokio::test]
 async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
-    let rules = Rules { lease: Duration::from_millis(60), ..Rules::default() };
+    let rules = LedgerLimits { lease: Duration::from_millis(60), ..LedgerLimits::default() };
     let (work, moody) = (Work::new(), Moody::new(rules));
     let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
     moody.refuse(&["heartbeat"]);
@@ -192,7 +192,10 @@ async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
         assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN));
         let found = client.engine().store().unwrap().find(&id("tester", "act", "k")).await;
         let seen = found.unwrap().unwrap().seen.unwrap().state;
-        assert!(matches!(seen, State::Indeterminate { reason: Reason::LeaseEnded, .. }));
+        assert!(matches!(
+            seen,
+            RecordState::Indeterminate { reason: UnknownReason::LeaseEnded, .. }
+        ));
         work.let_go();
     };
     let (first, ()) = tokio::join!(client.call("act", json!({})), late);
@@ -205,12 +208,13 @@ async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
 #[tokio::test]
 async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
-    let retention = Rules::default().retention;
+    let retention = LedgerLimits::default().retention;
     for (quotas, words, until_room) in [
         (Quotas { records: 2, ..Quotas::default() }, "2 keys on record", retention + HOUR),
         (Quotas { keys_per_hour: 2, ..Quotas::default() }, "2 new keys", HOUR),
     ] {
-        let (work, ledger) = (Work::new(), Timed::new(Rules { quotas, ..Rules::default() }));
+        let (work, ledger) =
+            (Work::new(), Timed::new(LedgerLimits { quotas, ..LedgerLimits::default() }));
         let site = Site::guarded(server().ledger(ledger.store.clone()).tool(work.tool("act")));
         let act = |who, key| {
             let caller = Caller::modern(&site).by(who).keyed(key);
@@ -232,12 +236,12 @@ async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
         let late = act("alice", "c").await;
         assert_eq!(late.structured(), Some(&json!({"number": 5, "key": "c"})), "{:#}", late.raw());
         // Nothing of any key is kept for ever.
-        ledger.later(retention + Rules::default().tombstone + HOUR);
+        ledger.later(retention + LedgerLimits::default().tombstone + HOUR);
         while ledger.store.sweep(100).await.unwrap().records > 0 {}
         let kept = ledger.store.records(Filter::default(), Page::default()).await.unwrap();
         assert!(kept.items.is_empty(), "{:?}", kept.items);
     }
-    let moody = Moody::new(Rules::default());
+    let moody = Moody::new(LedgerLimits::default());
     let work = Work::new();
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
     moody.refuse_with(StoreError::Quota(Quota::Records { most: 7 }), &["start"]);
@@ -253,7 +257,7 @@ async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
 async fn a_slow_store_slows_calls_down_and_nothing_else() {
     const SLOW: Duration = Duration::from_millis(60);
     for word in ["recall", "start", "complete", "note"] {
-        let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+        let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
         let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
         moody.dawdle(word, SLOW);
         let (one, two) = tokio::join!(client.call("act", json!({})), client.call("act", json!({})));
@@ -265,7 +269,7 @@ async fn a_slow_store_slows_calls_down_and_nothing_else() {
 
 #[tokio::test]
 async fn at_the_deadline_nobody_waits_for_a_slow_store() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
     let client = server.limits(|l| l.deadline = Duration::from_millis(30)).test().keyed("k");
     moody.dawdle("complete", Duration::from_millis(150));
@@ -278,7 +282,7 @@ async fn at_the_deadline_nobody_waits_for_a_slow_store() {
 
 #[tokio::test]
 async fn a_question_that_could_not_be_kept_is_put_when_the_store_is_back() {
-    let (work, moody) = (Work::new(), Moody::new(Rules::default()));
+    let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let (counted, form) = (work.clone(), json!({"type": "object", "properties": {}}));
     let tool = JsonTool::open("act", move |_, ctx: Ctx| {
         let (work, form) = (counted.clone(), form.clone());

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_server::BuildError;
-use candor_server::store::Rules;
+use candor_server::store::LedgerLimits;
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, Tool, ToolSet, code, provider_fn};
 use serde_json::{Value, json};
@@ -53,10 +53,10 @@ async fn without_a_ledger_keys_beside_are_ignored_and_not_offered() {
 
 #[tokio::test]
 async fn with_a_ledger_clients_learn_for_how_long_keys_are_good() {
-    let rules = Rules {
+    let rules = LedgerLimits {
         retention: Duration::from_secs(60),
         tombstone: Duration::from_secs(30),
-        ..Rules::default()
+        ..LedgerLimits::default()
     };
     let site = Site::of(server().ledger(memory(rules)).tool(Work::new().tool("act")));
     let expected = json!({
@@ -72,8 +72,9 @@ async fn with_a_ledger_clients_learn_for_how_long_keys_are_good() {
 
 #[tokio::test]
 async fn a_server_without_tools_offers_no_keys() {
-    let site =
-        Site::of(server().ledger(memory(Rules::default())).resources(crate::common::memos()));
+    let site = Site::of(
+        server().ledger(memory(LedgerLimits::default())).resources(crate::common::memos()),
+    );
     let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
     assert_eq!(discovered["capabilities"]["extensions"].get(MARK), None);
 }

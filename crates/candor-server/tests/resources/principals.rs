@@ -2,7 +2,7 @@
 
 use candor_server::protocol::Principal;
 use candor_server::protocol::types::Resource;
-use candor_server::resource::{Contents, Listing, Offers, Page, Resources, Watching};
+use candor_server::resource::{Contents, Listing, Offers, Page, Resources, WatchGuard};
 use candor_server::tool::ToolError;
 use candor_server::{Changes, Ctx};
 use serde_json::{Value, json};
@@ -58,8 +58,8 @@ impl Resources for House {
         Ok(Some(format!("inside {uri}").into()))
     }
 
-    async fn watch(&self, _: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
-        Ok(Some(Watching::told()))
+    async fn watch(&self, _: &str, _: &Changes) -> Result<Option<WatchGuard>, ToolError> {
+        Ok(Some(WatchGuard::told()))
     }
 }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use candor_server::protocol::Era;
 use candor_server::protocol::Principal;
 use candor_server::protocol::types::{Resource, ResourceContents};
-use candor_server::resource::{Contents, Listing, Offers, Page, Resources, Watching};
+use candor_server::resource::{Contents, Listing, Offers, Page, Resources, WatchGuard};
 use candor_server::tool::ToolError;
 use candor_server::{Changes, Ctx, Server};
 use serde_json::{Value, json};
@@ -88,7 +88,7 @@ impl Resources for Boaster {
         Ok(Some(content.into()))
     }
 
-    async fn watch(&self, _: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
+    async fn watch(&self, _: &str, _: &Changes) -> Result<Option<WatchGuard>, ToolError> {
         Ok(None)
     }
 }

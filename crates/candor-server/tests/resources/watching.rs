@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use candor_server::protocol::types::Resource;
 use candor_server::protocol::{Era, Principal};
-use candor_server::resource::{Contents, Offers, ResourceSet, Resources, Watching};
+use candor_server::resource::{Contents, Offers, ResourceSet, Resources, WatchGuard};
 use candor_server::tool::ToolError;
 use candor_server::{Changes, Ctx, Server};
 use serde_json::json;
@@ -66,12 +66,12 @@ impl Resources for Sensors {
         Ok(Some("21 °C".into()))
     }
 
-    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<Watching>, ToolError> {
+    async fn watch(&self, uri: &str, _: &Changes) -> Result<Option<WatchGuard>, ToolError> {
         if uri == "sensor:40404" {
             std::future::pending::<()>().await;
         }
         self.watched.fetch_add(1, Ordering::SeqCst);
-        Ok(Some(Watching::while_held(Guard(self.watched.clone()))))
+        Ok(Some(WatchGuard::while_held(Guard(self.watched.clone()))))
     }
 }
 

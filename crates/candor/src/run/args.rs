@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use candor_server::tool::Split;
 use candor_server::transport::http::{PublicUrl, Replica};
-use candor_server::{Ask, Audit, KeepArguments, Limits, Server};
+use candor_server::{AskLevel, Audit, KeepArguments, Limits, Server};
 use clap::Args;
 
 use super::value;
@@ -117,7 +117,7 @@ pub enum AskFlag {
     Always,
 }
 
-impl From<AskFlag> for Ask {
+impl From<AskFlag> for AskLevel {
     fn from(flag: AskFlag) -> Self {
         match flag {
             AskFlag::Never => Self::Never,
@@ -180,7 +180,7 @@ pub enum SplitFlag {
 
 /// The ways to reach a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Way {
+pub(super) enum ServeMode {
     Stdio,
     Http,
 }
@@ -199,7 +199,7 @@ impl ServeArgs {
     }
 
     /// The way that was asked for. A flag goes before a variable; two flags contradict each other.
-    pub(super) fn way(&self, words: &[String]) -> Result<Way> {
+    pub(super) fn way(&self, words: &[String]) -> Result<ServeMode> {
         let flag = |name: &str| {
             words.iter().any(|word| {
                 word.strip_prefix(name).is_some_and(|rest| rest.is_empty() || rest.starts_with('='))
@@ -209,9 +209,9 @@ impl ServeArgs {
             (true, true) if flag("--stdio") && flag("--http") => {
                 Err(Error::usage("--stdio and --http cannot be used together: say one of them"))
             }
-            (true, true) if flag("--http") => Ok(Way::Http),
-            (true, _) => Ok(Way::Stdio),
-            (false, _) => Ok(Way::Http),
+            (true, true) if flag("--http") => Ok(ServeMode::Http),
+            (true, _) => Ok(ServeMode::Stdio),
+            (false, _) => Ok(ServeMode::Http),
         }
     }
 }
@@ -338,11 +338,11 @@ mod tests {
         let way = |words: &[&str]| {
             both.way(&words.iter().map(|word| (*word).to_owned()).collect::<Vec<_>>()).ok()
         };
-        assert_eq!(way(&["x", "--stdio"]), Some(Way::Stdio));
-        assert_eq!(way(&["x", "--http=0"]), Some(Way::Http));
-        assert_eq!(way(&["x", "--http", "0"]), Some(Way::Http));
-        assert_eq!(way(&["x", "--https"]), Some(Way::Stdio));
+        assert_eq!(way(&["x", "--stdio"]), Some(ServeMode::Stdio));
+        assert_eq!(way(&["x", "--http=0"]), Some(ServeMode::Http));
+        assert_eq!(way(&["x", "--http", "0"]), Some(ServeMode::Http));
+        assert_eq!(way(&["x", "--https"]), Some(ServeMode::Stdio));
         assert_eq!(way(&["x", "--stdio", "--http", "0"]), None);
-        assert_eq!(ServeArgs::default().way(&[]).ok(), Some(Way::Http));
+        assert_eq!(ServeArgs::default().way(&[]).ok(), Some(ServeMode::Http));
     }
 }

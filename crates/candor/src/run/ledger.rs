@@ -5,10 +5,10 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_server::store::{Options, Place, Rules, StoreError, default_path};
+use candor_server::store::{LedgerAddress, LedgerLimits, Options, StoreError, default_path};
 
 use super::args::{ServeArgs, in_file, read};
-use crate::{Ask, Error, Result, Secret, Server};
+use crate::{AskLevel, Error, Result, Secret, Server};
 
 /// What `--ledger` takes for a server that should remember nothing.
 const NONE: &str = "none";
@@ -27,7 +27,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     let (server, place) = match opened {
         Ok(None) => (server, None),
         Ok(Some((place, store))) => {
-            if place == Place::Memory {
+            if place == LedgerAddress::Memory {
                 tracing::warn!("the ledger is in memory: its keys are lost when this process ends");
             }
             (server.ledger(store), Some(place))
@@ -49,7 +49,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     };
     if let (None, Some(reason)) = (&place, wanted(&server)) {
         // Where the tools themselves ask, or have keys, that would change nothing.
-        let server = server.ask(Ask::Never);
+        let server = server.ask(AskLevel::Never);
         let or = if wanted(&server).is_none() { ", or add --ask never" } else { "" };
         return Err(Error::usage(format!("{reason}: leave out --ledger none{or}")));
     }
@@ -60,9 +60,9 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     Ok(server.audit(args.audit.into()).keep_arguments(args.keep_arguments.into()))
 }
 
-fn rules(args: &ServeArgs) -> Rules {
-    let rules = Rules::default();
-    Rules { lease: args.lease.unwrap_or(rules.lease), ..rules }
+fn rules(args: &ServeArgs) -> LedgerLimits {
+    let rules = LedgerLimits::default();
+    LedgerLimits { lease: args.lease.unwrap_or(rules.lease), ..rules }
 }
 
 /// Why there must be a ledger, if there must.
@@ -76,12 +76,12 @@ fn wanted(server: &Server) -> Option<String> {
 }
 
 /// What `--ledger` says; without it, the file in the state folder. `None`: nowhere, because somebody said so.
-fn place(given: Option<&str>) -> std::result::Result<Option<Place>, StoreError> {
+fn place(given: Option<&str>) -> std::result::Result<Option<LedgerAddress>, StoreError> {
     match given {
         Some(NONE) => Ok(None),
-        Some(text) => Place::parse(text).map(Some),
+        Some(text) => LedgerAddress::parse(text).map(Some),
         None => default_path()
-            .map(|path| Some(Place::File(path)))
+            .map(|path| Some(LedgerAddress::File(path)))
             .ok_or_else(|| StoreError::Unavailable(format!("no state folder is named by {STATE}"))),
     }
 }
@@ -96,14 +96,14 @@ const STATE: &str = if cfg!(target_os = "macos") {
 };
 
 /// Why a server does not start, and what to do. `wanted` is why there must be a ledger, where nobody has asked for this place.
-fn refused(place: Option<&Place>, wanted: Option<String>, problem: &StoreError) -> Error {
+fn refused(place: Option<&LedgerAddress>, wanted: Option<String>, problem: &StoreError) -> Error {
     let mut lines = problem.to_string();
     if let Some(place) = place.map(ToString::to_string)
         && !lines.contains(&place)
     {
         lines = format!("{place}: {lines}");
     }
-    if let Some(Place::File(path)) = place
+    if let Some(LedgerAddress::File(path)) = place
         && let Some(obstacle) = obstacle(path)
     {
         lines.push_str(&format!("\n  {obstacle}"));
@@ -140,15 +140,15 @@ fn obstacle(path: &Path) -> Option<String> {
 const DRAFTS_TRIED: u32 = 100;
 
 /// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
-fn beside(place: &Place) -> Option<PathBuf> {
+fn beside(place: &LedgerAddress) -> Option<PathBuf> {
     match place {
-        Place::Memory => None,
-        Place::File(path) => {
+        LedgerAddress::Memory => None,
+        LedgerAddress::File(path) => {
             let mut name = path.clone().into_os_string();
             name.push(".secret");
             Some(name.into())
         }
-        Place::Server(_) => {
+        LedgerAddress::Server(_) => {
             tracing::warn!(
                 "servers that share a ledger must share a secret: give each the same --secret-file"
             );
@@ -158,7 +158,7 @@ fn beside(place: &Place) -> Option<PathBuf> {
 }
 
 /// The secret that was given, or that stands beside the ledger; made there if it does not yet.
-fn secret(args: &ServeArgs, place: Option<&Place>) -> Result<Option<Secret>> {
+fn secret(args: &ServeArgs, place: Option<&LedgerAddress>) -> Result<Option<Secret>> {
     if let Some(path) = &args.secret_file {
         let text = read(path, "--secret-file")?;
         return Secret::from_lines(&text).map(Some).map_err(|e| in_file(path, e));
@@ -261,15 +261,15 @@ mod tests {
             attach(server, &args).err().unwrap().to_string()
         };
         let server = |of_tool| Server::new("greeter", "1.0.0").tool(tool(of_tool));
-        let by_policy = refused(server(Ask::Never).ask(Ask::Writes));
+        let by_policy = refused(server(AskLevel::Never).ask(AskLevel::Writes));
         assert!(
             by_policy.ends_with(": leave out --ledger none, or add --ask never"),
             "{by_policy}"
         );
         for asking in [
-            server(Ask::Always),
-            server(Ask::Always).ask(Ask::Writes),
-            server(Ask::Never).ask_for("greet", Ask::Always),
+            server(AskLevel::Always),
+            server(AskLevel::Always).ask(AskLevel::Writes),
+            server(AskLevel::Never).ask_for("greet", AskLevel::Always),
         ] {
             let by_tool = refused(asking);
             assert!(by_tool.ends_with(": leave out --ledger none"), "{by_tool}");

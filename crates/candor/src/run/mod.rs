@@ -30,7 +30,7 @@ use tokio::task::JoinSet;
 
 use crate::{Error, Result, Server};
 
-use args::Way;
+use args::ServeMode;
 pub use args::{AskFlag, AuditFlag, KeepArgumentsFlag, LimitArgs, LogFormat, ServeArgs, SplitFlag};
 pub use console::console;
 pub use http::stop_signal;
@@ -125,7 +125,7 @@ fn boxed(
         let words: Vec<String> = words.collect();
         let way = args.way(&words)?;
         // A variable may name them for other servers.
-        if let (Way::Http, Some(path)) = (way, &args.tokens) {
+        if let (ServeMode::Http, Some(path)) = (way, &args.tokens) {
             value::must_be_there("--tokens", path)?;
         }
         log::to_stderr(args.log_format);
@@ -142,8 +142,8 @@ fn boxed(
         // Whatever is still to be said of its end is not said after it.
         let mut telling = JoinSet::new();
         let served = match way {
-            Way::Stdio => stdio::serve(&engine, serving.stop()?).await,
-            Way::Http => http::serve(engine.clone(), &args, serving, &mut telling).await,
+            ServeMode::Stdio => stdio::serve(&engine, serving.stop()?).await,
+            ServeMode::Http => http::serve(engine.clone(), &args, serving, &mut telling).await,
         };
         // Calls with a key go on without their callers, and end before the process does.
         engine.settle().await;

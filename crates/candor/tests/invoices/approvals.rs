@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 
 use candor::auth::BearerTokens;
 use candor::store::{
-    Answer, Circumstances, Decision, Entry, Event, Filter, Granting, Options, Order, Page, Rules,
-    Store, Via,
+    ApprovalChannel, AuditContext, Event, EventReply, Filter, LedgerLimits, NewGrant, Options,
+    Order, Page, RecordEntry, Review, Store,
 };
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
@@ -30,11 +30,11 @@ impl Operator {
 
     /// Whose approvals are good for no time at all.
     fn hasty(shop: &Shop) -> Self {
-        let rules = Rules { approval_valid: Duration::ZERO, ..Rules::default() };
+        let rules = LedgerLimits { approval_valid: Duration::ZERO, ..LedgerLimits::default() };
         Self(shop.ledger(Options { rules, ..Options::default() }))
     }
 
-    async fn waiting(&self) -> Vec<Entry> {
+    async fn waiting(&self) -> Vec<RecordEntry> {
         self.0.waiting(Filter::default(), Page::default()).await.unwrap().items
     }
 
@@ -48,16 +48,21 @@ impl Operator {
     }
 
     /// Decides on the only question that there is.
-    async fn decides(&self, decision: Decision) {
+    async fn decides(&self, decision: Review) {
         let [entry] = &self.waiting().await[..] else { panic!("not one question waits") };
         let question = entry.stored.question().unwrap();
-        let event = Event::Decide { question, by: "olga".to_owned(), via: Via::Operator, decision };
-        let told = self.0.apply(&entry.id, event, Circumstances::default()).await.unwrap();
-        assert_eq!(told, Answer::Done);
+        let event = Event::Decide {
+            question,
+            by: "olga".to_owned(),
+            via: ApprovalChannel::Operator,
+            decision,
+        };
+        let told = self.0.apply(&entry.id, event, AuditContext::default()).await.unwrap();
+        assert_eq!(told, EventReply::Done);
     }
 
     async fn approves(&self) {
-        self.decides(Decision::Approve).await;
+        self.decides(Review::Approve).await;
     }
 
     /// How often this has happened.
@@ -118,7 +123,7 @@ async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
         assert_eq!(code(&delete(client).await), Some("approval_required"), "it is used up");
         assert_eq!(there(shop), 3);
 
-        operator.decides(Decision::Deny { reason: Some("it is needed".to_owned()) }).await;
+        operator.decides(Review::Deny { reason: Some("it is needed".to_owned()) }).await;
         let denied = delete(client).await;
         assert_eq!(code(&denied), Some("denied"), "{denied}");
         assert!(text(&denied).contains("it is needed"), "{denied}");
@@ -504,7 +509,7 @@ async fn what_is_permitted_for_a_while_is_not_asked_about() {
         delete(client).await;
         let operator = Operator::of(shop);
         let waiting = operator.waiting().await.remove(0);
-        let granting = Granting {
+        let granting = NewGrant {
             binding: waiting.stored.question().unwrap().binding,
             scope: waiting.id.scope,
             pattern: json!({"invoice_id": {"is": "inv_1"}}).to_string(),

@@ -2,8 +2,10 @@
 
 use candor::desk::find::find;
 use candor::desk::when;
-use candor::hints::{Declared, Effect, Hints};
-use candor::store::{AuditRow, Circumstances, Decision, Event, Filter, Options, Order, Page, Via};
+use candor::hints::{DeclaredHints, Effect, Hints};
+use candor::store::{
+    ApprovalChannel, AuditContext, AuditRow, Event, Filter, Options, Order, Page, Review,
+};
 use serde_json::{Value, json};
 
 use crate::client::{Client, Kind, Person, everywhere};
@@ -26,7 +28,7 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
     let [read_only, destructive, idempotent, open_world] =
         ["readOnlyHint", "destructiveHint", "idempotentHint", "openWorldHint"].map(hint);
     let beside = &told["result"]["_meta"]["dev.candor/dynamic-annotations"]["effect"];
-    let declared = Declared {
+    let declared = DeclaredHints {
         effect: Effect::from_word(beside.as_str().unwrap()),
         ..Hints::new(read_only, destructive, idempotent, open_world).declared()
     };
@@ -146,32 +148,32 @@ async fn who_has_let_a_call_start_is_written_down_with_it() {
     let flags = ["--ask", "destructive", "--hold", "50ms"];
     for kind in Kind::ALL {
         for (via, allows) in [
-            (Via::Client, true),
-            (Via::Client, false),
-            (Via::Operator, true),
-            (Via::Operator, false),
+            (ApprovalChannel::Client, true),
+            (ApprovalChannel::Client, false),
+            (ApprovalChannel::Operator, true),
+            (ApprovalChannel::Operator, false),
         ] {
             let shop = Shop::new(&format!("audit-{}-{allows}-{kind}", via.as_str()));
             let person = match (via, allows) {
-                (Via::Operator, _) => Person::Nobody,
-                (Via::Client, true) => Person::approving().0,
-                (Via::Client, false) => Person::denying().0,
+                (ApprovalChannel::Operator, _) => Person::Nobody,
+                (ApprovalChannel::Client, true) => Person::approving().0,
+                (ApprovalChannel::Client, false) => Person::denying().0,
             };
             let (_server, client) = shop.client(kind, &flags, person).await;
             client.call("create_invoice", &order("k")).await;
             let invoice = json!({"invoice_id": "inv_1"});
             let mut told = client.call("delete_invoice", &invoice).await;
-            if via == Via::Operator {
+            if via == ApprovalChannel::Operator {
                 assert_eq!(code(&told), Some("approval_required"), "{told}");
                 let ledger = shop.ledger(Options::default());
                 let waiting = ledger.waiting(Filter::default(), Page::default()).await.unwrap();
                 let question = waiting.items[0].stored.question().unwrap();
                 let decision = match allows {
-                    true => Decision::Approve,
-                    false => Decision::Deny { reason: Some("it is needed".to_owned()) },
+                    true => Review::Approve,
+                    false => Review::Deny { reason: Some("it is needed".to_owned()) },
                 };
                 let event = Event::Decide { question, by: "olga".to_owned(), via, decision };
-                let (id, none) = (&waiting.items[0].id, Circumstances::default());
+                let (id, none) = (&waiting.items[0].id, AuditContext::default());
                 ledger.apply(id, event, none).await.unwrap();
                 told = client.call("delete_invoice", &invoice).await;
             }
@@ -184,7 +186,7 @@ async fn who_has_let_a_call_start_is_written_down_with_it() {
             assert_eq!(ask.circumstances.hints.as_deref(), Some(&*deletes));
             let decide = row("decide").expect("a decision");
             let by = decide.by.clone().expect("somebody");
-            assert_eq!(by == "olga", via == Via::Operator, "{by}");
+            assert_eq!(by == "olga", via == ApprovalChannel::Operator, "{by}");
             assert_eq!(decide.via, Some(via));
             let to = decide.change.unwrap().to.as_str();
             assert_eq!(to, if allows { "approved" } else { "denied" });
@@ -196,7 +198,7 @@ async fn who_has_let_a_call_start_is_written_down_with_it() {
                 }
                 None => assert!(!allows, "{kind}: {rows:?}"),
             }
-            if (via, allows) == (Via::Operator, false) {
+            if (via, allows) == (ApprovalChannel::Operator, false) {
                 assert_eq!(decide.why.as_deref(), Some("it is needed"));
             }
         }

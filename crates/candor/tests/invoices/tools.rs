@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use candor::hints::Declared;
+use candor::hints::DeclaredHints;
 use serde_json::{Value, json};
 use tokio::task::JoinSet;
 
@@ -17,7 +17,7 @@ const HINTS: [&str; 4] = ["readOnlyHint", "destructiveHint", "idempotentHint", "
 /// What published annotations mean to a client that keeps to the protocol.
 fn meaning(annotations: &Value) -> [bool; 4] {
     let said = |name: &str| annotations[name].as_bool();
-    let declared = Declared {
+    let declared = DeclaredHints {
         read_only: said("readOnlyHint"),
         destructive: said("destructiveHint"),
         idempotent: said("idempotentHint"),

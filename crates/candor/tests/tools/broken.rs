@@ -7,7 +7,7 @@ use candor::console::Console;
 use candor::hints::Hints;
 use candor::protocol::Principal;
 use candor::protocol::types::Tool as Listed;
-use candor::testing::Called;
+use candor::testing::TestResult;
 use candor::tool::ToolError;
 use candor::transport::stdio;
 use candor::{Server, json, tool, tools};
@@ -105,7 +105,7 @@ fn unavailable(tool: &Listed) -> Value {
 }
 
 #[track_caller]
-fn refused(called: &Called, pointer: &str) {
+fn refused(called: &TestResult, pointer: &str) {
     let raw = called.raw();
     assert_eq!(raw["isError"], json!(true), "{raw}");
     let text = raw["content"][0]["text"].as_str().unwrap();

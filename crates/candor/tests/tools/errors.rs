@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use candor::json;
 use candor::prelude::*;
-use candor::testing::Called;
+use candor::testing::TestResult;
 use serde_json::Value;
 
 use crate::log::Log;
@@ -14,11 +14,11 @@ use crate::{both, server};
 const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
 
 /// What programs are told, but for the number of its line in the log.
-fn details(called: &Called) -> Value {
+fn details(called: &TestResult) -> Value {
     without_number(called).0
 }
 
-fn without_number(called: &Called) -> (Value, String) {
+fn without_number(called: &TestResult) -> (Value, String) {
     assert!(called.is_error() && called.structured().is_none(), "{}", called.raw());
     let mut details = called.raw()["_meta"]["dev.candor/error"].clone();
     let number = details.as_object_mut().unwrap().shift_remove("traceId");
@@ -27,7 +27,7 @@ fn without_number(called: &Called) -> (Value, String) {
 }
 
 /// The same; the line must be there.
-fn but_for_the_number(called: &Called, log: &Log) -> Value {
+fn but_for_the_number(called: &TestResult, log: &Log) -> Value {
     let (details, number) = without_number(called);
     assert!(log.text().contains(&number), "{number} in {}", log.text());
     details

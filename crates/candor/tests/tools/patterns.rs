@@ -3,7 +3,7 @@
 use std::time::{Duration, Instant};
 
 use candor::json;
-use candor::testing::Called;
+use candor::testing::TestResult;
 use candor::tool::{JsonTool, ToolError};
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ fn tools(pattern: &str) -> Tools {
     vec![std::sync::Arc::new(takes(pattern))]
 }
 
-fn complaint(called: &Called) -> Option<&str> {
+fn complaint(called: &TestResult) -> Option<&str> {
     let raw = called.raw();
     (raw["isError"] == json!(true)).then(|| raw["content"][0]["text"].as_str().unwrap())
 }

@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use candor::json;
 use candor::prelude::*;
-use candor::testing::Called;
+use candor::testing::TestResult;
 use chrono::{NaiveDateTime, NaiveTime};
 use serde_json::Value;
 
@@ -317,7 +317,7 @@ fn joined(value: &Value, more: &Value) -> Value {
 
 /// The places of a refusal, and its text.
 #[track_caller]
-fn places(called: &Called) -> (Vec<String>, String) {
+fn places(called: &TestResult) -> (Vec<String>, String) {
     let fields = called.raw().pointer("/_meta/dev.candor~1error/fields");
     let fields = fields.and_then(Value::as_array).unwrap_or_else(|| panic!("{:?}", called.raw()));
     let pointers = fields.iter().map(|field| field["pointer"].as_str().unwrap().to_owned());

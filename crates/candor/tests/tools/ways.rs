@@ -7,7 +7,7 @@ use axum::Router;
 use candor::auth::BearerTokens;
 use candor::protocol::Revision;
 use candor::protocol::types::Tool;
-use candor::testing::{Called, TestClient};
+use candor::testing::{TestClient, TestResult};
 use candor::transport::http::{Http, endpoint};
 use candor::{Server, json};
 use serde_json::Value;
@@ -72,7 +72,7 @@ impl Ways {
     }
 
     /// What a call comes to.
-    pub(crate) async fn call(&self, tool: &str, arguments: impl Into<Value>) -> Called {
+    pub(crate) async fn call(&self, tool: &str, arguments: impl Into<Value>) -> TestResult {
         let arguments = arguments.into();
         let called = self.here.call(tool, &arguments).await;
         let call = json!({"name": tool, "arguments": arguments});

@@ -12,7 +12,7 @@ pub(super) struct Caller(Client);
 
 /// What the caller is told.
 #[derive(Debug)]
-pub(super) struct Told {
+pub(super) struct CallerReport {
     /// Why it failed, if it did.
     pub(super) code: Option<String>,
     pub(super) text: String,
@@ -31,15 +31,15 @@ impl Caller {
             program = program.arg("--never-answer");
         }
         // It would start its server again by itself, and this is to be seen.
-        let client = Client::start(program).trust(Trust::Known).retry(Retry::never());
+        let client = Client::start(program).trust(Trust::Trusted).retry(Retry::never());
         Ok(Self(client.await.map_err(candor::Error::new)?))
     }
 
     /// Makes the call under this key.
-    pub(super) async fn charge(&self, key: &str) -> Result<Told, Error> {
+    pub(super) async fn charge(&self, key: &str) -> Result<CallerReport, Error> {
         let arguments = json!({"customer": "ann", "amount_cents": 4999});
         let result = self.0.call("charge_card", arguments).key(key).await?;
-        Ok(Told {
+        Ok(CallerReport {
             code: result.failure().map(|failure| failure.code),
             text: result.text(),
             value: result.value().cloned().unwrap_or_default(),

@@ -12,13 +12,13 @@ use std::fmt::{Debug, Display};
 use std::path::Path;
 use std::time::Duration;
 
-use candor::desk::{self, Given, StateWord, find::find};
-use candor_ledger::{Resolution, State, Store};
+use candor::desk::{self, ReportedResult, StateWord, find::find};
+use candor_ledger::{RecordState, Resolution, Store};
 use serde_json::json;
 
 use crate::ledger;
-use caller::{Caller, Told};
-use server::{LEASE, Made, Till};
+use caller::{Caller, CallerReport};
+use server::{ChargeRow, LEASE, Till};
 use story::Story;
 
 /// Longer than anything here takes.
@@ -50,7 +50,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     ))?;
     kill(made.process)?;
     let heard = match soon("the end of the call", call).await? {
-        Err(heard) if heard.may_have_been_done() => heard.to_string(),
+        Err(heard) if heard.may_have_run() => heard.to_string(),
         other => return Err(unexpected("a call that may have been done, or not", other)),
     };
     story.line(format_args!("kill -9 {}", made.process))?;
@@ -119,7 +119,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
 }
 
 /// The first charge, once it is durably there.
-async fn one_charge(till: &Till) -> candor::Result<Made> {
+async fn one_charge(till: &Till) -> candor::Result<ChargeRow> {
     let look = async {
         loop {
             match &till.charges().map_err(candor::Error::new)?[..] {
@@ -133,7 +133,7 @@ async fn one_charge(till: &Till) -> candor::Result<Made> {
 }
 
 /// How many charges there are: the one that was made, and no other.
-fn still_one(till: &Till, made: &Made) -> candor::Result<usize> {
+fn still_one(till: &Till, made: &ChargeRow) -> candor::Result<usize> {
     let charges = till.charges().map_err(candor::Error::new)?;
     if charges == std::slice::from_ref(made) {
         Ok(charges.len())
@@ -142,7 +142,7 @@ fn still_one(till: &Till, made: &Made) -> candor::Result<usize> {
     }
 }
 
-async fn answered(caller: &Caller) -> candor::Result<Told> {
+async fn answered(caller: &Caller) -> candor::Result<CallerReport> {
     // The lease of the dead server has to end first.
     soon("an answer", caller.charge(KEY)).await?.map_err(candor::Error::new)
 }
@@ -150,10 +150,10 @@ async fn answered(caller: &Caller) -> candor::Result<Told> {
 /// As `candor history resolve` does it.
 async fn resolve(ledger: &dyn Store, result: &str) -> candor::Result<()> {
     let operation = find(ledger, KEY).await.map_err(candor::Error::new)?;
-    if !matches!(operation.state(), Some(State::Indeterminate { .. })) {
+    if !matches!(operation.state(), Some(RecordState::Indeterminate { .. })) {
         return Err(unexpected("an unknown outcome", operation.words()));
     }
-    let outcome = Given::Json(result).outcome(false).map_err(candor::Error::new)?;
+    let outcome = ReportedResult::Json(result).outcome(false).map_err(candor::Error::new)?;
     desk::resolve(ledger, &operation, OPERATOR, Resolution::Done(outcome), "candor demo --crash")
         .await
         .map_err(candor::Error::new)

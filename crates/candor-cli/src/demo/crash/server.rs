@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use candor::prelude::*;
 use candor::run::ServeArgs;
-use candor::store::{Options, Place, Rules};
+use candor::store::{LedgerAddress, LedgerLimits, Options};
 use rusqlite::{Connection, Row, params};
 
 /// How long a server is believed to live without a word: 30 seconds elsewhere, too long for a story.
@@ -29,7 +29,7 @@ impl fmt::Display for Charge {
 
 /// A charge in the till, and who has put it there.
 #[derive(Debug, Clone, PartialEq)]
-pub(super) struct Made {
+pub(super) struct ChargeRow {
     pub(super) charge: Charge,
     /// The process of the server.
     pub(super) process: u32,
@@ -60,13 +60,13 @@ impl Till {
     }
 
     /// All that were ever made.
-    pub(super) fn charges(&self) -> rusqlite::Result<Vec<Made>> {
+    pub(super) fn charges(&self) -> rusqlite::Result<Vec<ChargeRow>> {
         let db = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = "SELECT id, customer, amount_cents, process FROM charges ORDER BY id";
         let made = |row: &Row<'_>| {
             let charge_id = format!("ch_{}", row.get::<_, i64>(0)?);
             let charge = Charge { charge_id, customer: row.get(1)?, amount_cents: row.get(2)? };
-            Ok(Made { charge, process: row.get(3)? })
+            Ok(ChargeRow { charge, process: row.get(3)? })
         };
         db.prepare_cached(all)?.query_map([], made)?.collect()
     }
@@ -76,13 +76,13 @@ impl Till {
 pub(super) const LEDGER: &str = "ledger.db";
 
 /// Where the ledger of this world is, which outlives its servers.
-pub(super) fn ledger(world: &Path) -> (Place, Options) {
-    let rules = Rules { lease: LEASE, ..Rules::default() };
-    (Place::File(world.join(LEDGER)), Options { rules, ..Options::default() })
+pub(super) fn ledger(world: &Path) -> (LedgerAddress, Options) {
+    let rules = LedgerLimits { lease: LEASE, ..LedgerLimits::default() };
+    (LedgerAddress::File(world.join(LEDGER)), Options { rules, ..Options::default() })
 }
 
 /// What the server does once a card is charged.
-struct Then {
+struct AfterCharge {
     never_answer: bool,
 }
 
@@ -95,7 +95,7 @@ async fn charge_card(
     #[range(min = 1)]
     amount_cents: i64,
     till: State<Till>,
-    then: State<Then>,
+    then: State<AfterCharge>,
 ) -> Result<Charge, ToolError> {
     let charge = till.charge(customer, amount_cents)?;
     if then.never_answer {
@@ -117,7 +117,7 @@ pub(crate) async fn serve(world: &Path, never_answer: bool) -> candor::Result<()
     Server::new("candor-demo-crash", env!("CARGO_PKG_VERSION"))
         .ledger(store)
         .state(Till::at(world).map_err(candor::Error::new)?)
-        .state(Then { never_answer })
+        .state(AfterCharge { never_answer })
         .tools(tools![charge_card])
         .serve(args, &[])
         .await

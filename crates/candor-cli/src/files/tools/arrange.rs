@@ -1,6 +1,6 @@
 //! Where things are: `make_folder` and `move_files`.
 
-use candor::files::{Outcome, Overwrite, Place};
+use candor::files::{Overwrite, RootedPath, WriteResult};
 use candor::prelude::*;
 
 use super::{Folder, preview};
@@ -14,10 +14,10 @@ pub(super) async fn make_folder(
 ) -> Result<String, ToolError> {
     folder
         .run(move |root| {
-            let place = Place::parse(&path)?;
+            let place = RootedPath::parse(&path)?;
             Ok(match root.make_folder(&place)? {
-                Outcome::Created => format!("Created the folder {place}"),
-                Outcome::Existed => format!("The folder {place} already existed"),
+                WriteResult::Created => format!("Created the folder {place}"),
+                WriteResult::Existed => format!("The folder {place} already existed"),
             })
         })
         .await
@@ -54,7 +54,7 @@ pub(super) async fn move_files(
     let largest = folder.largest;
     folder
         .run(move |root| {
-            let (from, to) = (Place::parse(&from)?, Place::parse(&to)?);
+            let (from, to) = (RootedPath::parse(&from)?, RootedPath::parse(&to)?);
             let (done, outcome) = match action {
                 Arrange::Copy => ("Copied", root.copy(&from, &to, Overwrite::No, largest)?),
                 Arrange::CopyOver => ("Copied", root.copy(&from, &to, Overwrite::Yes, largest)?),
@@ -62,8 +62,8 @@ pub(super) async fn move_files(
                 Arrange::MoveOver => ("Moved", root.rename(&from, &to, Overwrite::Yes)?),
             };
             let over = match outcome {
-                Outcome::Created => "",
-                Outcome::Existed => ", which was replaced",
+                WriteResult::Created => "",
+                WriteResult::Existed => ", which was replaced",
             };
             Ok(format!("{done} {from} to {to}{over}"))
         })

@@ -1,6 +1,6 @@
 //! What a folder holds: `list_files`.
 
-use candor::files::{Entry, Place};
+use candor::files::{Entry, RootedPath};
 use candor::prelude::*;
 
 use super::{Folder, uri_if_needed};
@@ -10,7 +10,7 @@ const PAGE: usize = 1000;
 
 /// What a folder holds, or the part of it that was asked for.
 #[candor::args]
-pub(super) struct Listed {
+pub(super) struct FolderList {
     /// In order of their names
     entries: Vec<Item>,
     /// There is more: call again with this as `after`
@@ -58,17 +58,17 @@ pub(super) async fn list_files(
     #[optional]
     after: Option<String>,
     folder: State<Folder>,
-) -> Result<Listed, ToolError> {
+) -> Result<FolderList, ToolError> {
     let directory = folder.directory.clone();
     folder
         .run(move |root| {
-            let place = Place::parse(&path)?;
+            let place = RootedPath::parse(&path)?;
             // Names are bytes; in a URI every one of them has a text.
-            let after = after.as_deref().map(Place::from_uri_path).transpose()?;
-            let page = root.page(&place, after.as_ref().and_then(Place::name), PAGE)?;
-            let next = page.next.map(|name| Place::root().join(name)).transpose()?;
+            let after = after.as_deref().map(RootedPath::from_uri_path).transpose()?;
+            let page = root.page(&place, after.as_ref().and_then(RootedPath::name), PAGE)?;
+            let next = page.next.map(|name| RootedPath::root().join(name)).transpose()?;
             let entries = page.entries.iter().map(|e| Item::of(e, &directory)).collect();
-            Ok(Listed { entries, next: next.map(|place| place.to_uri_path()) })
+            Ok(FolderList { entries, next: next.map(|place| place.to_uri_path()) })
         })
         .await
 }

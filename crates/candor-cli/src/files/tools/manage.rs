@@ -1,6 +1,6 @@
 //! What is in one file: `manage_files`, and `read_file` where nothing may change.
 
-use candor::files::{FileError, Outcome, Place};
+use candor::files::{FileError, RootedPath, WriteResult};
 use candor::prelude::*;
 
 use super::{Folder, preview};
@@ -70,7 +70,7 @@ async fn read(folder: &Folder, path: String, ctx: &Ctx) -> Result<String, ToolEr
 }
 
 async fn append(folder: &Folder, path: String, content: String) -> Result<String, ToolError> {
-    let place = Place::parse(&path).map_err(|e| e.told())?;
+    let place = RootedPath::parse(&path).map_err(|e| e.told())?;
     let limit = folder.largest;
     folder
         .run(move |root| {
@@ -87,7 +87,7 @@ async fn append(folder: &Folder, path: String, content: String) -> Result<String
 }
 
 async fn replace(folder: &Folder, path: String, content: String) -> Result<String, ToolError> {
-    let place = Place::parse(&path).map_err(|e| e.told())?;
+    let place = RootedPath::parse(&path).map_err(|e| e.told())?;
     folder.check_size(&place, content.len())?;
     folder
         .run(move |root| {
@@ -100,7 +100,7 @@ async fn replace(folder: &Folder, path: String, content: String) -> Result<Strin
 async fn delete(folder: &Folder, path: String) -> Result<String, ToolError> {
     folder
         .run(move |root| {
-            let place = Place::parse(&path)?;
+            let place = RootedPath::parse(&path)?;
             match root.delete(&place) {
                 Ok(()) => Ok(format!("Deleted {place}")),
                 // A second delete changes nothing and succeeds: that is what `idempotent` promises.
@@ -113,10 +113,10 @@ async fn delete(folder: &Folder, path: String) -> Result<String, ToolError> {
         .await
 }
 
-fn wrote(what: &str, bytes: usize, place: &Place, outcome: Outcome) -> String {
+fn wrote(what: &str, bytes: usize, place: &RootedPath, outcome: WriteResult) -> String {
     let made = match outcome {
-        Outcome::Created => ", which is new",
-        Outcome::Existed => "",
+        WriteResult::Created => ", which is new",
+        WriteResult::Existed => "",
     };
     format!("{what} {bytes} bytes to {place}{made}")
 }

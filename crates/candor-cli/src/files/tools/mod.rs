@@ -9,7 +9,7 @@ mod search;
 
 use std::sync::Arc;
 
-use candor::files::{FileError, Place, PlaceError, Root};
+use candor::files::{FileError, PathError, Root, RootedPath};
 use candor::prelude::*;
 use candor::tool::Tool;
 
@@ -39,24 +39,24 @@ pub(super) fn that_read() -> Vec<Arc<dyn Tool>> {
 }
 
 /// The resource of something whose path, as it is shown, does not lead to it: names are bytes, and some are no text.
-fn uri_if_needed(directory: &Directory, place: &Place) -> Option<String> {
-    let leads_back = Place::parse(&place.to_string()).is_ok_and(|read| read == *place);
+fn uri_if_needed(directory: &Directory, place: &RootedPath) -> Option<String> {
+    let leads_back = RootedPath::parse(&place.to_string()).is_ok_and(|read| read == *place);
     (!leads_back).then(|| directory.uri_of(place))
 }
 
 /// Why something could not be done.
-enum Problem {
-    Place(PlaceError),
+enum FilesProblem {
+    Place(PathError),
     File(FileError),
 }
 
-impl From<PlaceError> for Problem {
-    fn from(error: PlaceError) -> Self {
+impl From<PathError> for FilesProblem {
+    fn from(error: PathError) -> Self {
         Self::Place(error)
     }
 }
 
-impl From<FileError> for Problem {
+impl From<FileError> for FilesProblem {
     fn from(error: FileError) -> Self {
         Self::File(error)
     }
@@ -66,20 +66,20 @@ impl Folder {
     /// Does what blocks where that is allowed.
     async fn run<T: Send + 'static>(
         &self,
-        run: impl FnOnce(&Root) -> Result<T, Problem> + Send + 'static,
+        run: impl FnOnce(&Root) -> Result<T, FilesProblem> + Send + 'static,
     ) -> Result<T, ToolError> {
         let root = self.root.clone();
         let done = tokio::task::spawn_blocking(move || run(&root)).await?;
         done.map_err(|problem| match problem {
-            Problem::Place(error) => error.told(),
-            Problem::File(error) => self.advised(&error),
+            FilesProblem::Place(error) => error.told(),
+            FilesProblem::File(error) => self.advised(&error),
         })
     }
 
     /// Reserves capacity for the text of a file before it is read. One that is too large is not read, and needs nothing.
-    async fn reserve_text(&self, path: String, ctx: &Ctx) -> Result<Place, ToolError> {
+    async fn reserve_text(&self, path: String, ctx: &Ctx) -> Result<RootedPath, ToolError> {
         let look = move |root: &Root| {
-            let place = Place::parse(&path)?;
+            let place = RootedPath::parse(&path)?;
             let size = root.entry(&place).map_or(0, |entry| entry.size);
             Ok((place, size))
         };
@@ -101,7 +101,7 @@ impl Folder {
     }
 
     /// The same as a resource: bytes that are no text can be read there.
-    fn link(&self, place: &Place) -> candor::protocol::types::ResourceLink {
+    fn link(&self, place: &RootedPath) -> candor::protocol::types::ResourceLink {
         let name = place.name().map(|name| String::from_utf8_lossy(name).into_owned());
         candor::protocol::types::ResourceLink::new(
             self.directory.uri_of(place),
@@ -110,7 +110,7 @@ impl Folder {
     }
 
     /// Refuses more than may be written.
-    fn check_size(&self, place: &Place, size: usize) -> Result<(), ToolError> {
+    fn check_size(&self, place: &RootedPath, size: usize) -> Result<(), ToolError> {
         let (size, limit) = (size as u64, self.largest);
         if size <= limit {
             return Ok(());

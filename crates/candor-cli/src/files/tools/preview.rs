@@ -4,13 +4,13 @@
 //! does not hold for a file that has changed since.
 
 use candor::desk::shown::cut;
-use candor::files::{Entry, FileError, Kind, Overwrite, Place, Root, media_type};
+use candor::files::{Entry, FileError, Kind, Overwrite, Root, RootedPath, media_type};
 use candor::prelude::*;
 use candor::tool::Plan;
 
 use super::arrange::Arrange;
 use super::manage::{Action, given};
-use super::{Folder, Problem};
+use super::{FilesProblem, Folder};
 use crate::digest;
 
 /// So many lines of the old text and of the new one are shown.
@@ -36,27 +36,29 @@ pub(super) async fn of_manage(
             folder.run(move |root| read(root, &place, largest)).await
         }
         Action::Delete => {
-            folder.run(move |root| delete(root, &Place::parse(&path)?, largest)).await
+            folder.run(move |root| delete(root, &RootedPath::parse(&path)?, largest)).await
         }
         Action::Append => {
             let content = given(content, "append")?;
-            folder.run(move |root| append(root, &Place::parse(&path)?, &content, largest)).await
+            folder
+                .run(move |root| append(root, &RootedPath::parse(&path)?, &content, largest))
+                .await
         }
         Action::Replace => {
             let content = given(content, "replace")?;
-            let place = Place::parse(&path).map_err(|e| e.told())?;
+            let place = RootedPath::parse(&path).map_err(|e| e.told())?;
             folder.check_size(&place, content.len())?;
             folder.run(move |root| replace(root, &place, &content)).await
         }
     }
 }
 
-fn read(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
+fn read(root: &Root, place: &RootedPath, largest: u64) -> Result<Plan<String>, FilesProblem> {
     root.read_text(place, largest)?;
     Ok(Plan::new(format!("Read {}.", named(place)), ""))
 }
 
-fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Problem> {
+fn delete(root: &Root, place: &RootedPath, largest: u64) -> Result<Plan<String>, FilesProblem> {
     let entry = match root.would_delete(place) {
         Ok(entry) => entry,
         // As the tool itself: what is not there is deleted.
@@ -82,7 +84,12 @@ fn delete(root: &Root, place: &Place, largest: u64) -> Result<Plan<String>, Prob
     Ok(Plan::new(words, identity(Some(&entry), read.as_deref())))
 }
 
-fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<String>, Problem> {
+fn append(
+    root: &Root,
+    place: &RootedPath,
+    content: &str,
+    limit: u64,
+) -> Result<Plan<String>, FilesProblem> {
     let there = root.would_write(place)?;
     let size = there.as_ref().map_or(0, |entry| entry.size).saturating_add(content.len() as u64);
     if size > limit {
@@ -99,7 +106,7 @@ fn append(root: &Root, place: &Place, content: &str, limit: u64) -> Result<Plan<
     })
 }
 
-fn replace(root: &Root, place: &Place, content: &str) -> Result<Plan<String>, Problem> {
+fn replace(root: &Root, place: &RootedPath, content: &str) -> Result<Plan<String>, FilesProblem> {
     let there = root.would_write(place)?;
     let new = bytes(content.len() as u64);
     let mut read = None;
@@ -139,7 +146,7 @@ pub(super) async fn of_move(
     let largest = folder.largest;
     folder
         .run(move |root| {
-            let (from, to) = (Place::parse(&from)?, Place::parse(&to)?);
+            let (from, to) = (RootedPath::parse(&from)?, RootedPath::parse(&to)?);
             let (does, (what, lost)) = match action {
                 Arrange::Copy => ("Copy", root.would_copy(&from, &to, Overwrite::No, largest)?),
                 Arrange::CopyOver => {
@@ -199,7 +206,7 @@ fn target(entry: &Entry) -> String {
 }
 
 /// A name in a sentence: in quotes where it could be taken for more of the sentence.
-fn named(place: &Place) -> String {
+fn named(place: &RootedPath) -> String {
     let name = place.to_string();
     if name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c)) {
         return name;
@@ -317,7 +324,7 @@ mod tests {
             (r#"a\" to b"#, r#""a\\\" to b""#),
             ("a\u{3164}to\u{3164}b", "\"a\u{3164}to\u{3164}b\""),
         ] {
-            assert_eq!(named(&Place::parse(name).unwrap()), said);
+            assert_eq!(named(&RootedPath::parse(name).unwrap()), said);
         }
     }
 

@@ -4,7 +4,7 @@ use std::sync::LazyLock;
 use std::thread::available_parallelism;
 use std::time::{Duration, Instant};
 
-use candor::files::{Bounds, Glob, Place, Query};
+use candor::files::{Bounds, Glob, Query, RootedPath};
 use candor::prelude::*;
 use tokio::sync::Semaphore;
 
@@ -20,16 +20,16 @@ static PLACES: LazyLock<Semaphore> =
 
 /// What was found.
 #[candor::args]
-pub(super) struct Found {
+pub(super) struct SearchMatches {
     /// In order of their paths
-    matches: Vec<Line>,
+    matches: Vec<MatchedLine>,
     /// False if the search ended before it had seen everything
     complete: bool,
 }
 
 /// A file, or a line in it.
 #[candor::args]
-pub(super) struct Line {
+pub(super) struct MatchedLine {
     /// From the root on
     path: String,
     /// file or folder
@@ -68,7 +68,7 @@ pub(super) async fn search_files(
     limit: usize,
     folder: State<Folder>,
     ctx: Ctx,
-) -> Result<Found, ToolError> {
+) -> Result<SearchMatches, ToolError> {
     let name = name.as_deref().map(Glob::parse).transpose().map_err(|error| {
         ToolError::new(format!("Nothing was searched: {error}"))
             .code("bad_pattern")
@@ -92,15 +92,15 @@ pub(super) async fn search_files(
             let _turn = turn;
             let query = Query { name, text, ignore_case };
             let stop = || ctx.is_cancelled();
-            let found = root.search(&Place::parse(&path)?, &query, &bounds, &stop)?;
-            let matches = found.matches.into_iter().map(|m| Line {
+            let found = root.search(&RootedPath::parse(&path)?, &query, &bounds, &stop)?;
+            let matches = found.matches.into_iter().map(|m| MatchedLine {
                 uri: uri_if_needed(&directory, &m.entry.place),
                 path: m.entry.place.to_string(),
                 kind: m.entry.kind.as_str().to_owned(),
                 line: m.line,
                 excerpt: m.excerpt,
             });
-            Ok(Found { matches: matches.collect(), complete: found.complete })
+            Ok(SearchMatches { matches: matches.collect(), complete: found.complete })
         })
         .await
 }

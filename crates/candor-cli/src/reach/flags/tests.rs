@@ -6,9 +6,9 @@ use clap::Parser;
 
 use candor_client::Trust;
 
-use super::{Meant, Own, Reach, split};
+use super::{CommandWords, TargetArg, TargetArgs, split};
 use crate::exit::Exit;
-use crate::reach::{Found, Origin, Surroundings};
+use crate::reach::{CliEnvironment, Origin, ResolvedTarget};
 use candor_client::config::Target;
 
 /// As `candor call` will be.
@@ -18,20 +18,23 @@ struct Call {
     #[arg(long)]
     json: bool,
     #[command(flatten)]
-    reach: Reach,
+    reach: TargetArgs,
 }
 
 fn call(line: &str) -> Call {
     Call::try_parse_from(line.split(' ')).unwrap_or_else(|error| panic!("{error}"))
 }
 
-fn here(set: &[(&str, &str)]) -> Surroundings {
-    Surroundings::of_test(PathBuf::from("/nowhere"), PathBuf::from("/nobody"), set)
+fn here(set: &[(&str, &str)]) -> CliEnvironment {
+    CliEnvironment::of_test(PathBuf::from("/nowhere"), PathBuf::from("/nobody"), set)
 }
 
-fn found(line: &str, set: &[(&str, &str)]) -> Result<(Found, Vec<String>), (Exit, String)> {
+fn found(
+    line: &str,
+    set: &[(&str, &str)],
+) -> Result<(ResolvedTarget, Vec<String>), (Exit, String)> {
     let call = call(line);
-    let found = call.reach.find(call.words, Own::Names, &here(set));
+    let found = call.reach.find(call.words, CommandWords::Names, &here(set));
     found
         .map(|(sought, rest)| (sought.found, rest))
         .map_err(|failure| (failure.exit, failure.to_string()))
@@ -87,12 +90,12 @@ fn two_servers_or_none_are_refused() {
         assert!(message.contains(problem), "{line}: {message}");
     }
     let words = || vec!["notes".to_owned(), "tool".to_owned()];
-    let nothing = split(words(), Own::Names, Vec::new(), true).unwrap_err();
+    let nothing = split(words(), CommandWords::Names, Vec::new(), true).unwrap_err();
     assert!(nothing.to_string().contains("no program follows --"), "{nothing}");
-    let (meant, rest) = split(words(), Own::Names, Vec::new(), false).unwrap();
-    assert_eq!((meant, rest), (Meant::Word("notes".to_owned()), vec!["tool".to_owned()]));
+    let (meant, rest) = split(words(), CommandWords::Names, Vec::new(), false).unwrap();
+    assert_eq!((meant, rest), (TargetArg::Word("notes".to_owned()), vec!["tool".to_owned()]));
     assert!(
-        split(words(), Own::Names, vec![String::new()], false).is_err(),
+        split(words(), CommandWords::Names, vec![String::new()], false).is_err(),
         "a variable that was not set"
     );
 }
@@ -155,9 +158,9 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
     let file = folder.join(".mcp.json");
     std::fs::write(&file, r#"{"mcpServers": {"notes": {"command": "serve", "args": ["${AT}"]}}}"#)
         .unwrap();
-    let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &[("AT", "a b")]);
+    let here = CliEnvironment::of_test(folder.clone(), PathBuf::from("/nobody"), &[("AT", "a b")]);
     let call = call("call notes tool --json k=v");
-    let (sought, rest) = call.reach.find(call.words, Own::Names, &here).unwrap();
+    let (sought, rest) = call.reach.find(call.words, CommandWords::Names, &here).unwrap();
     let found = sought.found;
     assert!(matches!(&found.target, Target::Program { args, .. } if *args == ["a b"]));
     assert_eq!(found.to_string(), "serve '${AT}'", "as it was written");
@@ -182,10 +185,10 @@ fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
         "theirs": {"url": "https://theirs.example"}}}"#;
     std::fs::write(folder.join(".mcp.json"), server).unwrap();
     let set = [("CANDOR_BEARER", "variable")];
-    let here = Surroundings::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
+    let here = CliEnvironment::of_test(folder.clone(), PathBuf::from("/nobody"), &set);
     let headers = |line: &str| {
         let call = call(line);
-        match call.reach.find(call.words, Own::Names, &here).unwrap().0.found.target {
+        match call.reach.find(call.words, CommandWords::Names, &here).unwrap().0.found.target {
             Target::Url { headers, .. } => headers,
             other @ Target::Program { .. } => panic!("{other:?}"),
         }
@@ -207,29 +210,30 @@ fn a_uri_is_no_second_server() {
         let call = call(line);
         call.reach.find(call.words, own, &here(&[])).map(|(_, rest)| rest)
     };
-    assert_eq!(uris(Own::Uris).unwrap(), ["http://a/x"]);
-    assert!(uris(Own::Names).unwrap_err().to_string().contains("two servers"));
+    assert_eq!(uris(CommandWords::Uris).unwrap(), ["http://a/x"]);
+    assert!(uris(CommandWords::Names).unwrap_err().to_string().contains("two servers"));
 }
 
 #[test]
 fn local_servers_are_trusted_and_others_are_not() {
     let trust = |line: &str| {
         let call = call(line);
-        let (sought, _) = call.reach.find(call.words.clone(), Own::Names, &here(&[])).unwrap();
+        let (sought, _) =
+            call.reach.find(call.words.clone(), CommandWords::Names, &here(&[])).unwrap();
         call.reach.trust(&sought.found)
     };
     for trusted in ["call :1", "call http://[::1]:1/x", "call http://localhost", "call -- prog"] {
-        assert_eq!(trust(trusted), Trust::Known, "{trusted}");
+        assert_eq!(trust(trusted), Trust::Trusted, "{trusted}");
     }
     for untrusted in
         ["call https://example.com", "call http://10.0.0.1", "call http://localhost.example"]
     {
-        assert_eq!(trust(untrusted), Trust::Stranger, "{untrusted}");
-        assert_eq!(trust(&format!("{untrusted} --trust hints")), Trust::Known);
+        assert_eq!(trust(untrusted), Trust::Untrusted, "{untrusted}");
+        assert_eq!(trust(&format!("{untrusted} --trust hints")), Trust::Trusted);
     }
-    assert_eq!(trust("call --trust none -- prog"), Trust::Stranger);
-    assert_eq!(trust("call :1 --trust none"), Trust::Stranger);
+    assert_eq!(trust("call --trust none -- prog"), Trust::Untrusted);
+    assert_eq!(trust("call :1 --trust none"), Trust::Untrusted);
     // The former values, for one release.
-    assert_eq!(trust("call :1 --trust stranger"), Trust::Stranger);
-    assert_eq!(trust("call https://example.com --trust known"), Trust::Known);
+    assert_eq!(trust("call :1 --trust stranger"), Trust::Untrusted);
+    assert_eq!(trust("call https://example.com --trust known"), Trust::Trusted);
 }

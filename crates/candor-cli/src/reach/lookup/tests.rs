@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use super::find;
 use crate::exit::Exit;
-use crate::reach::Surroundings;
+use crate::reach::CliEnvironment;
 use candor_client::config::{Owner, ServerEntry, Target};
 
 /// A home with a project in it, and the folder `deep/er` within that.
@@ -33,7 +33,7 @@ impl Ground {
     }
 
     fn find(&self, name: &str) -> Result<(ServerEntry, Vec<String>), crate::exit::Failure> {
-        let here = Surroundings::of_test(self.0.join("project/deep/er"), self.0.clone(), &[]);
+        let here = CliEnvironment::of_test(self.0.join("project/deep/er"), self.0.clone(), &[]);
         find(name, &here)
     }
 
@@ -95,7 +95,7 @@ fn nothing_above_a_home_is_looked_at() {
     let ground = Ground::new("above");
     ground.notes(".mcp.json", "mcpServers", "serve");
     let home = ground.0.join("project");
-    let here = Surroundings::of_test(home.join("deep/er"), home, &[]);
+    let here = CliEnvironment::of_test(home.join("deep/er"), home, &[]);
     assert_eq!(find("notes", &here).map(|_| ()).unwrap_err().exit, Exit::Usage);
     assert_eq!(ground.program(), "serve", "from a home that is farther up");
 }

@@ -13,7 +13,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::{TokioExecutor, TokioTimer};
 
 use super::tokens::{Bearer, TokenSource, UNSENDABLE, header_of};
-use crate::connect::Limits;
+use crate::connect::ClientLimits;
 use crate::error::Error;
 
 #[cfg(feature = "tls")]
@@ -36,7 +36,7 @@ impl Endpoint {
         url: &str,
         bearer: &Bearer,
         own: &[(String, String)],
-        limits: &Limits,
+        limits: &ClientLimits,
     ) -> Result<Self, Error> {
         let unreachable = |why: String| Error::Unreachable { target: without_secrets(url), why };
         let uri: Uri =
@@ -120,7 +120,7 @@ impl Endpoint {
 }
 
 #[cfg(feature = "tls")]
-fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
+fn pool(limits: &ClientLimits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
     let tls = hyper_rustls::HttpsConnectorBuilder::new().with_native_roots();
     let tls = tls.map_err(|error| Error::Unreachable {
         target: "TLS".to_owned(),
@@ -130,11 +130,11 @@ fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
 }
 
 #[cfg(not(feature = "tls"))]
-fn pool(limits: &Limits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
+fn pool(limits: &ClientLimits) -> Result<Pool<Connector, Full<Bytes>>, Error> {
     Ok(pooled(connector(limits)))
 }
 
-fn connector(limits: &Limits) -> HttpConnector {
+fn connector(limits: &ClientLimits) -> HttpConnector {
     let mut connector = HttpConnector::new();
     connector.enforce_http(false);
     connector.set_nodelay(true);
@@ -189,8 +189,12 @@ mod tests {
         ] {
             assert_eq!(without_secrets(url), seen);
         }
-        let refused =
-            Endpoint::new("ftp://ann:s3cret@a/?s3cret", &Bearer::None, &[], &Limits::default());
+        let refused = Endpoint::new(
+            "ftp://ann:s3cret@a/?s3cret",
+            &Bearer::None,
+            &[],
+            &ClientLimits::default(),
+        );
         let told = refused.unwrap_err().to_string();
         assert!(!told.contains("s3cret"), "{told}");
         let program = crate::Program::new("run").arg("s3cret").env("KEY", "s3cret");

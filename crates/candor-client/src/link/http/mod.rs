@@ -26,7 +26,7 @@ use tokio::sync::oneshot;
 use tokio::task::AbortHandle;
 
 use super::Outgoing;
-use crate::connect::Limits;
+use crate::connect::ClientLimits;
 use crate::error::Error;
 use crate::host::Host;
 use crate::members::locked;
@@ -60,7 +60,7 @@ struct Shared {
     /// `MCP-Protocol-Version`.
     version: HeaderValue,
     host: Arc<Host>,
-    limits: Limits,
+    limits: ClientLimits,
     /// The server has forgotten the session.
     forgotten: AtomicBool,
     /// What the server says unasked is heard.
@@ -75,7 +75,7 @@ impl Http {
         mode: Mode,
         version: &str,
         host: Arc<Host>,
-        limits: Limits,
+        limits: ClientLimits,
     ) -> Self {
         let version =
             HeaderValue::from_str(version).unwrap_or_else(|_| HeaderValue::from_static("unknown"));
@@ -119,7 +119,8 @@ impl Http {
         // A modern request ends with its connection; a legacy one has to be taken back.
         let tells = self.0.is_legacy() && outgoing.can_be_taken_back();
         let request = self.0.post(outgoing)?;
-        let mut taken_back = TakenBack { http: &self.0, id: Some(id.clone()).filter(|_| tells) };
+        let mut taken_back =
+            HttpCancelGuard { http: &self.0, id: Some(id.clone()).filter(|_| tells) };
         let response = self.0.endpoint.send(request).await;
         let answer = match response {
             Ok(response) => {
@@ -251,12 +252,12 @@ impl Shared {
 }
 
 /// Takes a legacy request back when it is dropped, unless it was answered.
-struct TakenBack<'a> {
+struct HttpCancelGuard<'a> {
     http: &'a Arc<Shared>,
     id: Option<RequestId>,
 }
 
-impl Drop for TakenBack<'_> {
+impl Drop for HttpCancelGuard<'_> {
     fn drop(&mut self) {
         let Some(id) = self.id.take() else { return };
         let mut params = CancelledParams::new();

@@ -16,13 +16,16 @@ use crate::guard::{self, Access};
 use crate::problem::Problem;
 use crate::room::{self, Needs};
 use crate::route::{Route, encoded};
-use crate::serve::Asked;
-use table::{Answer, Content, Kind, OPERATIONS, Operation, Parameter};
+use crate::serve::ConsoleRequest;
+use table::{Answer, BodyKind, Content, OPERATIONS, Operation, Parameter};
 
 /// The shapes of bodies, as JSON schemas by name. Data, not code: to write them with `json!` cost seconds of every build.
 const SHAPES: &str = include_str!("shapes.json");
 
-pub(crate) async fn answer(console: &Arc<Inner>, asked: &Asked) -> Result<Response, Problem> {
+pub(crate) async fn answer(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let catalogue = match &console.engine {
         Some(_) => Some(tools::catalogue(console, asked).await?),
         None => None,
@@ -142,9 +145,9 @@ fn sample(operation: &Operation) -> Route {
 
 fn parameter(parameter: &Parameter) -> Value {
     let schema = match parameter.kind {
-        Kind::Text => json!({"type": "string"}),
-        Kind::Name => json!({"type": "string", "minLength": 1}),
-        Kind::Number(from, to) => json!({"type": "integer", "minimum": from, "maximum": to}),
+        BodyKind::Text => json!({"type": "string"}),
+        BodyKind::Name => json!({"type": "string", "minLength": 1}),
+        BodyKind::Number(from, to) => json!({"type": "integer", "minimum": from, "maximum": to}),
     };
     json!({
         "name": parameter.name,

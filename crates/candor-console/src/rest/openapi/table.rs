@@ -24,11 +24,11 @@ pub(super) struct Parameter {
     pub(super) words: &'static str,
     pub(super) required: bool,
     /// The JSON type of its value.
-    pub(super) kind: Kind,
+    pub(super) kind: BodyKind,
 }
 
 #[derive(Clone, Copy)]
-pub(super) enum Kind {
+pub(super) enum BodyKind {
     Text,
     /// A text that cannot be empty.
     Name,
@@ -61,11 +61,11 @@ pub(super) enum Content {
 }
 
 const fn at(name: &'static str, words: &'static str) -> Parameter {
-    Parameter { name, place: "path", words, required: true, kind: Kind::Name }
+    Parameter { name, place: "path", words, required: true, kind: BodyKind::Name }
 }
 
 const fn query(name: &'static str, words: &'static str, required: bool) -> Parameter {
-    Parameter { name, place: "query", words, required, kind: Kind::Text }
+    Parameter { name, place: "query", words, required, kind: BodyKind::Text }
 }
 
 const fn problem(status: u16, words: &'static str) -> Answer {
@@ -83,7 +83,7 @@ const KEY: Parameter = Parameter {
     place: "header",
     words: "The operation's name: new for each operation, the same on every attempt.",
     required: false,
-    kind: Kind::Text,
+    kind: BodyKind::Text,
 };
 const EXPECT: Parameter = query(
     "expect",
@@ -97,7 +97,7 @@ const LIMIT: Parameter = Parameter {
     place: "query",
     words: "How many at most.",
     required: false,
-    kind: Kind::Number(1, 1000),
+    kind: BodyKind::Number(1, 1000),
 };
 const URI: Parameter = query("uri", "The resource.", true);
 
@@ -405,7 +405,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             FILTERS[5],
             query("rows", "`true`: audit rows instead of operations.", false),
             LIMIT,
-            Parameter { kind: Kind::Number(0, 1 << 53), ..CURSOR },
+            Parameter { kind: BodyKind::Number(0, 1 << 53), ..CURSOR },
         ],
         body: None,
         answers: &[json("Operations", "A page of them."), BAD, NO_SUCH, UNAVAILABLE],

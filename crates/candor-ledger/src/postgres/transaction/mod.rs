@@ -25,14 +25,14 @@ use futures_util::future;
 use tokio_postgres::Error;
 
 use super::error::{explain, is_of_one, is_refusal};
-use super::grants::Change;
-use super::line::Session;
+use super::grants::GrantChange;
+use super::line::PgSession;
 use super::rows;
-use crate::audit::{Circumstances, Note};
-use crate::event::{Answer, Event};
+use crate::audit::{AuditContext, CallNote};
+use crate::event::{Event, EventReply};
 use crate::grant::Grant;
 use crate::id::{RecordDigest, RecordId};
-use crate::rules::Rules;
+use crate::rules::LedgerLimits;
 use crate::store::{Clock, StoreError};
 
 pub(super) use names::Names;
@@ -41,20 +41,20 @@ use read::lock_and_read;
 use write::write;
 
 /// What is to be done.
-pub(super) enum Work {
+pub(super) enum PgWork {
     Apply {
         id: RecordId,
         digest: RecordDigest,
         event: Event,
-        circumstances: Circumstances,
+        circumstances: AuditContext,
     },
-    Note(Note),
+    Note(CallNote),
     /// Always alone: see `grants`.
-    Grants(Change),
+    Grants(GrantChange),
 }
 
-pub(super) enum Report {
-    Answer(Answer),
+pub(super) enum PgReport {
+    Answer(EventReply),
     Noted,
     Grant(Option<Grant>),
 }
@@ -74,21 +74,21 @@ pub(super) enum Failure {
 }
 
 /// What came of it.
-pub(super) struct Done {
-    pub(super) reports: Vec<Result<Report, StoreError>>,
+pub(super) struct TransactionResult {
+    pub(super) reports: Vec<Result<PgReport, StoreError>>,
     pub(super) changed: Vec<RecordDigest>,
 }
 
 /// Whether to wait for records that others hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Held {
+pub(super) enum LockMode {
     Wait,
     Skip,
 }
 
 /// What events are judged by, and under what names records are locked.
-pub(super) struct Judge {
-    pub(super) rules: Rules,
+pub(super) struct StoreContext {
+    pub(super) rules: LedgerLimits,
     pub(super) clock: Clock,
     pub(super) names: Names,
     /// Where this instance counts what principals have.
@@ -96,7 +96,7 @@ pub(super) struct Judge {
 }
 
 /// All statements of a transaction, so that none is prepared in the middle of one: that would change the order of what goes out.
-pub(super) async fn prepare(session: &Session) -> Result<(), Error> {
+pub(super) async fn prepare(session: &PgSession) -> Result<(), Error> {
     let all = [
         rows::LOCK,
         rows::TRY_LOCK,
@@ -120,15 +120,15 @@ pub(super) fn begun() -> &'static str {
 
 /// Lets all of it happen, or nothing.
 pub(super) async fn run(
-    session: &Session,
-    judge: &Judge,
-    work: &[Work],
-    held: Held,
-) -> Result<Done, Failure> {
+    session: &PgSession,
+    judge: &StoreContext,
+    work: &[PgWork],
+    held: LockMode,
+) -> Result<TransactionResult, Failure> {
     let mut principals: HashSet<String> = work
         .iter()
         .filter_map(|work| match work {
-            Work::Apply { id, event, .. } if may_change_usage(event) => {
+            PgWork::Apply { id, event, .. } if may_change_usage(event) => {
                 Some(id.scope.principal.clone())
             }
             _ => None,
@@ -149,7 +149,7 @@ pub(super) async fn run(
             Ok(planned) => {
                 write(session, judge.slot, &read, &planned).await?;
                 let changed = planned.records.keys().copied().collect();
-                return Ok(Done { reports: planned.reports, changed });
+                return Ok(TransactionResult { reports: planned.reports, changed });
             }
             // Time had more to do than the events, so what these principals have changes too. To lock them now would be out of
             // order: from the beginning, then, and nothing was written yet.
@@ -161,7 +161,7 @@ pub(super) async fn run(
     }
 }
 
-pub(super) async fn roll_back(session: &Session) -> Result<(), Failure> {
+pub(super) async fn roll_back(session: &PgSession) -> Result<(), Failure> {
     match session.in_time(session.client.batch_execute("ROLLBACK")).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(error)) => {
@@ -173,7 +173,7 @@ pub(super) async fn roll_back(session: &Session) -> Result<(), Failure> {
 }
 
 /// The transaction has failed before anything was written.
-async fn undone(session: &Session, error: &Error) -> Failure {
+async fn undone(session: &PgSession, error: &Error) -> Failure {
     if is_refusal(error) {
         let of_one = is_of_one(error);
         match undone_for(session, explain(error)).await {
@@ -186,7 +186,7 @@ async fn undone(session: &Session, error: &Error) -> Failure {
     }
 }
 
-async fn undone_for(session: &Session, error: StoreError) -> Failure {
+async fn undone_for(session: &PgSession, error: StoreError) -> Failure {
     match roll_back(session).await {
         Ok(()) => Failure::Refused { error, of_one: false },
         Err(lost) => lost,

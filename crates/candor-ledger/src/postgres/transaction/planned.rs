@@ -2,26 +2,26 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::super::rows::Append;
+use super::super::rows::AuditInsert;
 use super::super::schema::SHIFT;
-use super::super::usage::Shared;
-use super::read::{Known, Locked, Read};
-use super::{Judge, Report, Work};
+use super::super::usage::PrincipalUsage;
+use super::read::{LoadedRecord, LockedRecords, TransactionReads};
+use super::{PgReport, PgWork, StoreContext};
 use crate::audit::AuditRow;
-use crate::event::Answer;
+use crate::event::EventReply;
 use crate::id::{RecordDigest, RecordId};
-use crate::machine::After;
+use crate::machine::RecordWrite;
 use crate::plan::plan;
 use crate::rules::Usage;
 use crate::store::StoreError;
 
 /// What it will write.
 #[derive(Default)]
-pub(super) struct Planned<'a> {
-    pub(super) reports: Vec<Result<Report, StoreError>>,
-    pub(super) rows: Vec<Append>,
+pub(super) struct TransactionPlan<'a> {
+    pub(super) reports: Vec<Result<PgReport, StoreError>>,
+    pub(super) rows: Vec<AuditInsert>,
     /// Records that change; `None` if they are to be removed.
-    pub(super) records: HashMap<RecordDigest, (&'a RecordId, Option<Known>)>,
+    pub(super) records: HashMap<RecordDigest, (&'a RecordId, Option<LoadedRecord>)>,
     pub(super) usage: HashMap<&'a str, Usage>,
     waiting: HashMap<&'a str, u64>,
 }
@@ -31,35 +31,35 @@ const UNKNOWN: Usage = Usage { records: 1 << 60, bytes: 1 << 60, hour: -1, fresh
 
 /// What all of it makes of what was read. `Err`: whose usage must be known, too.
 pub(super) fn planned<'a>(
-    judge: &Judge,
-    work: &'a [Work],
-    locked: &Locked,
-    read: &Read,
-) -> Result<Planned<'a>, HashSet<String>> {
-    let mut planned = Planned::default();
+    judge: &StoreContext,
+    work: &'a [PgWork],
+    locked: &LockedRecords,
+    read: &TransactionReads,
+) -> Result<TransactionPlan<'a>, HashSet<String>> {
+    let mut planned = TransactionPlan::default();
     let mut missing = HashSet::new();
     for work in work {
         let report = match work {
-            Work::Note(note) => {
+            PgWork::Note(note) => {
                 let row = AuditRow::of_note(note.clone(), read.now);
                 planned.append(read, row, None, None);
-                Ok(Report::Noted)
+                Ok(PgReport::Noted)
             }
-            Work::Grants(_) => Err(StoreError::Unavailable("a grant is not given here".into())),
-            Work::Apply { digest, .. }
+            PgWork::Grants(_) => Err(StoreError::Unavailable("a grant is not given here".into())),
+            PgWork::Apply { digest, .. }
                 if locked.as_ref().is_some_and(|locked| !locked.contains(digest)) =>
             {
                 // Somebody is at it, so it is looked after.
-                Ok(Report::Answer(Answer::Done))
+                Ok(PgReport::Answer(EventReply::Done))
             }
-            Work::Apply { id, digest, event, circumstances } => {
+            PgWork::Apply { id, digest, event, circumstances } => {
                 let principal = id.scope.principal.as_str();
                 let known = match planned.records.get(digest) {
                     Some((_, known)) => known.clone(),
                     None => read.records.get(digest).cloned(),
                 };
                 let usage = planned.usage.get(principal).copied();
-                let usage = usage.or_else(|| read.usage.get(principal).map(Shared::usage));
+                let usage = usage.or_else(|| read.usage.get(principal).map(PrincipalUsage::usage));
                 let is_known = usage.is_some();
                 let usage = usage.unwrap_or(UNKNOWN);
                 let before = known.as_ref().map(|known| &known.record);
@@ -73,27 +73,27 @@ pub(super) fn planned<'a>(
                         for row in plan.rows {
                             last_row = Some(planned.append(read, row, Some(*digest), last_row));
                         }
-                        if plan.after != After::Unchanged && is_known {
+                        if plan.after != RecordWrite::Unchanged && is_known {
                             planned.usage.insert(principal, plan.usage);
                         }
                         planned.waiting.insert(principal, plan.waiting);
                         let last_row = last_row.unwrap_or_default();
                         match plan.after {
-                            After::Unchanged => {}
-                            After::Written(record) => {
-                                let known = Known { record, last_row };
+                            RecordWrite::Unchanged => {}
+                            RecordWrite::Written(record) => {
+                                let known = LoadedRecord { record, last_row };
                                 planned.records.insert(*digest, (id, Some(known)));
                             }
-                            After::Removed => {
+                            RecordWrite::Removed => {
                                 planned.records.insert(*digest, (id, None));
                             }
                         }
-                        Ok(Report::Answer(plan.answer))
+                        Ok(PgReport::Answer(plan.answer))
                     }
                     Err(quota) if is_known => Err(quota.into()),
                     Ok(_) | Err(_) => {
                         missing.insert(principal.to_owned());
-                        Ok(Report::Noted)
+                        Ok(PgReport::Noted)
                     }
                 }
             }
@@ -103,17 +103,17 @@ pub(super) fn planned<'a>(
     if missing.is_empty() { Ok(planned) } else { Err(missing) }
 }
 
-impl Planned<'_> {
+impl TransactionPlan<'_> {
     fn append(
         &mut self,
-        read: &Read,
+        read: &TransactionReads,
         row: AuditRow,
         record: Option<RecordDigest>,
         previous: Option<i64>,
     ) -> i64 {
         debug_assert!(self.rows.len() < 1 << SHIFT, "more rows than a transaction has numbers for");
         let seq = read.first_row + self.rows.len() as i64;
-        self.rows.push(Append { seq, row, record, previous });
+        self.rows.push(AuditInsert { seq, row, record, previous });
         seq
     }
 }

@@ -5,10 +5,10 @@ use std::collections::{BTreeSet, HashMap, HashSet};
 use futures_util::future;
 use tokio_postgres::{Error, Row};
 
-use super::super::line::Session;
+use super::super::line::PgSession;
 use super::super::rows;
-use super::super::usage::Shared;
-use super::{Held, Judge, Work, begun};
+use super::super::usage::PrincipalUsage;
+use super::{LockMode, PgWork, StoreContext, begun};
 use crate::event::Event;
 use crate::id::{Moment, RecordDigest};
 use crate::record::Record;
@@ -16,38 +16,38 @@ use crate::store::StoreError;
 
 /// A record in the course of a transaction.
 #[derive(Clone)]
-pub(super) struct Known {
+pub(super) struct LoadedRecord {
     pub(super) record: Record,
     pub(super) last_row: i64,
 }
 
 /// What a transaction has read under its locks.
-pub(super) struct Read {
+pub(super) struct TransactionReads {
     pub(super) now: Moment,
     pub(super) first_row: i64,
-    pub(super) records: HashMap<RecordDigest, Known>,
-    pub(super) usage: HashMap<String, Shared>,
+    pub(super) records: HashMap<RecordDigest, LoadedRecord>,
+    pub(super) usage: HashMap<String, PrincipalUsage>,
     /// How many questions wait, of those who ask.
     pub(super) waiting: HashMap<String, u64>,
 }
 
-type Asked<T> = Result<Result<T, StoreError>, Error>;
+type QueryResult<T> = Result<Result<T, StoreError>, Error>;
 
 /// Which records are ours for the length of the transaction: all of them, if they were waited for.
-pub(super) type Locked = Option<HashSet<RecordDigest>>;
+pub(super) type LockedRecords = Option<HashSet<RecordDigest>>;
 
 pub(super) async fn lock_and_read(
-    session: &Session,
-    judge: &Judge,
-    work: &[Work],
+    session: &PgSession,
+    judge: &StoreContext,
+    work: &[PgWork],
     principals: &HashSet<String>,
-    held: Held,
-) -> Asked<(Read, Locked)> {
+    held: LockMode,
+) -> QueryResult<(TransactionReads, LockedRecords)> {
     let digests: BTreeSet<RecordDigest> = work
         .iter()
         .filter_map(|work| match work {
-            Work::Apply { digest, .. } => Some(*digest),
-            Work::Note(_) | Work::Grants(_) => None,
+            PgWork::Apply { digest, .. } => Some(*digest),
+            PgWork::Note(_) | PgWork::Grants(_) => None,
         })
         .collect();
     let names: HashMap<i64, Vec<RecordDigest>> = {
@@ -64,7 +64,7 @@ pub(super) async fn lock_and_read(
     let askers: BTreeSet<&str> = work
         .iter()
         .filter_map(|work| match work {
-            Work::Apply { id, event: Event::Ask { .. }, .. } => Some(id.scope.principal.as_str()),
+            PgWork::Apply { id, event: Event::Ask { .. }, .. } => Some(id.scope.principal.as_str()),
             _ => None,
         })
         .collect();
@@ -78,7 +78,7 @@ pub(super) async fn lock_and_read(
     let begun = session.prepared(begun()).await?;
     let find = session.prepared(rows::FIND_LOCKED).await?;
     let (locked, now, found, usage) = match held {
-        Held::Wait => {
+        LockMode::Wait => {
             let lock = session.prepared(rows::LOCK).await?;
             let (begin, locks, usage, now, found) = future::join5(
                 client.batch_execute(&begin),
@@ -92,7 +92,7 @@ pub(super) async fn lock_and_read(
             locks?;
             (None, now?, found?, usage?)
         }
-        Held::Skip => {
+        LockMode::Skip => {
             let try_lock = session.prepared(rows::TRY_LOCK).await?;
             let (begin, granted) =
                 future::join(client.batch_execute(&begin), client.query(&try_lock, &[&in_order]))
@@ -115,12 +115,12 @@ pub(super) async fn lock_and_read(
     let now = judge.clock.given().unwrap_or(Moment(now.try_get(0)?));
     Ok(records(&found).and_then(|records| {
         let (usage, waiting) = usage?;
-        Ok((Read { now, first_row, records, usage, waiting }, locked))
+        Ok((TransactionReads { now, first_row, records, usage, waiting }, locked))
     }))
 }
 
 async fn find_locked(
-    session: &Session,
+    session: &PgSession,
     find: &tokio_postgres::Statement,
     digests: &BTreeSet<RecordDigest>,
 ) -> Result<Vec<Row>, Error> {
@@ -131,22 +131,22 @@ async fn find_locked(
     session.client.query(find, &[&digests]).await
 }
 
-fn records(found: &[Row]) -> Result<HashMap<RecordDigest, Known>, StoreError> {
+fn records(found: &[Row]) -> Result<HashMap<RecordDigest, LoadedRecord>, StoreError> {
     found
         .iter()
         .map(|row| {
             let (digest, last_row) = rows::name_and_number(row)?;
-            Ok((digest, Known { record: rows::record(row)?, last_row }))
+            Ok((digest, LoadedRecord { record: rows::record(row)?, last_row }))
         })
         .collect()
 }
 
 async fn lock_usage(
-    session: &Session,
-    judge: &Judge,
+    session: &PgSession,
+    judge: &StoreContext,
     principals: &HashSet<String>,
     askers: &BTreeSet<&str>,
-) -> Asked<(HashMap<String, Shared>, HashMap<String, u64>)> {
+) -> QueryResult<(HashMap<String, PrincipalUsage>, HashMap<String, u64>)> {
     if principals.is_empty() {
         return Ok(Ok(Default::default()));
     }
@@ -170,8 +170,8 @@ async fn lock_usage(
         waiting.insert(row.try_get(0)?, u64::try_from(counted).unwrap_or(0));
     }
     // Who has nothing yet has no row either.
-    let mut usage: HashMap<String, Shared> =
-        principals.iter().map(|name| ((*name).to_owned(), Shared::default())).collect();
+    let mut usage: HashMap<String, PrincipalUsage> =
+        principals.iter().map(|name| ((*name).to_owned(), PrincipalUsage::default())).collect();
     for row in &found? {
         match rows::usage(row) {
             Ok((principal, slot, part)) => {
@@ -184,8 +184,8 @@ async fn lock_usage(
 }
 
 async fn count_waiting(
-    session: &Session,
-    judge: &Judge,
+    session: &PgSession,
+    judge: &StoreContext,
     askers: &BTreeSet<&str>,
 ) -> Result<Vec<Row>, Error> {
     if askers.is_empty() {

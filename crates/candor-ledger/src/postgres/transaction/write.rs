@@ -5,19 +5,19 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use futures_util::future;
 
 use super::super::error::{explain, is_of_one, is_refusal};
-use super::super::line::Session;
-use super::super::rows::{self, Put};
-use super::super::usage::Part;
-use super::planned::Planned;
-use super::read::{Known, Read};
+use super::super::line::PgSession;
+use super::super::rows::{self, RecordRow};
+use super::super::usage::UsageRow;
+use super::planned::TransactionPlan;
+use super::read::{LoadedRecord, TransactionReads};
 use super::{Failure, roll_back};
 use crate::columns::Columns;
 
 pub(super) async fn write(
-    session: &Session,
+    session: &PgSession,
     slot: i64,
-    read: &Read,
-    planned: &Planned<'_>,
+    read: &TransactionReads,
+    planned: &TransactionPlan<'_>,
 ) -> Result<(), Failure> {
     let client = &session.client;
     let removed: Vec<&[u8]> = planned
@@ -26,19 +26,19 @@ pub(super) async fn write(
         .filter(|(digest, (_, after))| after.is_none() && read.records.contains_key(digest))
         .map(|(digest, _)| &digest.0[..])
         .collect();
-    let puts: Vec<Put<'_>> = planned
+    let puts: Vec<RecordRow<'_>> = planned
         .records
         .iter()
         .filter_map(|(digest, (id, after))| {
-            let Known { record, last_row } = after.as_ref()?;
+            let LoadedRecord { record, last_row } = after.as_ref()?;
             // A record's own number is that of the row that tells of its beginning.
             let first = planned.rows.iter().find(|row| row.record.as_ref() == Some(digest));
             let row = first.map_or(*last_row, |row| row.seq);
             let columns = Columns::of(&record.state);
-            Some(Put { id, digest: *digest, record, last_row: *last_row, row, columns })
+            Some(RecordRow { id, digest: *digest, record, last_row: *last_row, row, columns })
         })
         .collect();
-    let usages: Vec<(&str, Part)> = planned
+    let usages: Vec<(&str, UsageRow)> = planned
         .usage
         .iter()
         .filter_map(|(principal, after)| {

@@ -1,7 +1,7 @@
 //! From a tree to instructions.
 
 use super::Program;
-use super::tree::{Assertion, Node, Tree, bytes_of};
+use super::tree::{Assertion, PatternNode, Tree, bytes_of};
 
 /// What the machine does next. Places in the code and slots are numbers.
 #[derive(Clone, Copy)]
@@ -73,41 +73,43 @@ impl Writer {
     }
 
     /// Writes a part that is matched forwards, or backwards for what must be behind.
-    fn node(&mut self, node: &Node, back: bool) -> Result<(), String> {
+    fn node(&mut self, node: &PatternNode, back: bool) -> Result<(), String> {
         match node {
-            Node::Set(set) => {
+            PatternNode::Set(set) => {
                 self.push(Instruction::Set { set: number(*set), back })?;
             }
-            Node::Assertion(assertion) => {
+            PatternNode::Assertion(assertion) => {
                 self.push(Instruction::Assert(*assertion))?;
             }
-            Node::Back { group, fold } => {
+            PatternNode::Back { group, fold } => {
                 self.push(Instruction::Group { group: number(*group), fold: *fold, back })?;
             }
-            Node::Capture(group, inner) if self.refers => {
+            PatternNode::Capture(group, inner) if self.refers => {
                 let (start, end) = (number(2 * group), number(2 * group + 1));
                 self.push(Instruction::Save(if back { end } else { start }))?;
                 self.node(inner, back)?;
                 self.push(Instruction::Save(if back { start } else { end }))?;
             }
-            Node::Capture(_, inner) => self.node(inner, back)?,
-            Node::Look { behind, negated, inner } => {
+            PatternNode::Capture(_, inner) => self.node(inner, back)?,
+            PatternNode::Look { behind, negated, inner } => {
                 let look = self.push(Instruction::Match)?;
                 self.node(inner, *behind)?;
                 self.push(Instruction::Match)?;
                 self.code[look] = Instruction::Look { negated: *negated, end: self.here() };
             }
-            Node::Sequence(nodes) if back => {
+            PatternNode::Sequence(nodes) if back => {
                 nodes.iter().rev().try_for_each(|node| self.node(node, back))?;
             }
-            Node::Sequence(nodes) => nodes.iter().try_for_each(|node| self.node(node, back))?,
-            Node::Either(branches) => self.either(branches, back)?,
-            Node::Repeat { .. } => self.repeat(node, back)?,
+            PatternNode::Sequence(nodes) => {
+                nodes.iter().try_for_each(|node| self.node(node, back))?
+            }
+            PatternNode::Either(branches) => self.either(branches, back)?,
+            PatternNode::Repeat { .. } => self.repeat(node, back)?,
         }
         Ok(())
     }
 
-    fn either(&mut self, branches: &[Node], back: bool) -> Result<(), String> {
+    fn either(&mut self, branches: &[PatternNode], back: bool) -> Result<(), String> {
         let mut jumps = Vec::new();
         for (i, branch) in branches.iter().enumerate() {
             if i + 1 == branches.len() {
@@ -125,8 +127,10 @@ impl Writer {
         Ok(())
     }
 
-    fn repeat(&mut self, node: &Node, back: bool) -> Result<(), String> {
-        let Node::Repeat { inner, least, most, greedy, groups } = node else { return Ok(()) };
+    fn repeat(&mut self, node: &PatternNode, back: bool) -> Result<(), String> {
+        let PatternNode::Repeat { inner, least, most, greedy, groups } = node else {
+            return Ok(());
+        };
         // Counted rounds are written one by one.
         let forgets = self.refers && !groups.is_empty();
         let forget = Instruction::Forget(number(2 * groups.start), number(2 * groups.end));
@@ -182,14 +186,14 @@ impl Writer {
 }
 
 /// Returns true unless every match has a character.
-fn may_be_empty(node: &Node) -> bool {
+fn may_be_empty(node: &PatternNode) -> bool {
     match node {
-        Node::Set(_) => false,
-        Node::Assertion(_) | Node::Back { .. } | Node::Look { .. } => true,
-        Node::Capture(_, inner) => may_be_empty(inner),
-        Node::Repeat { inner, least, .. } => *least == 0 || may_be_empty(inner),
-        Node::Sequence(nodes) => nodes.iter().all(may_be_empty),
-        Node::Either(branches) => branches.iter().any(may_be_empty),
+        PatternNode::Set(_) => false,
+        PatternNode::Assertion(_) | PatternNode::Back { .. } | PatternNode::Look { .. } => true,
+        PatternNode::Capture(_, inner) => may_be_empty(inner),
+        PatternNode::Repeat { inner, least, .. } => *least == 0 || may_be_empty(inner),
+        PatternNode::Sequence(nodes) => nodes.iter().all(may_be_empty),
+        PatternNode::Either(branches) => branches.iter().any(may_be_empty),
     }
 }
 

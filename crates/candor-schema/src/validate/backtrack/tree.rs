@@ -16,11 +16,11 @@ const DEEPEST: usize = 128;
 pub(super) type Set = Box<[(char, char)]>;
 
 /// A part of a pattern.
-pub(super) enum Node {
+pub(super) enum PatternNode {
     /// One character of a set.
     Set(usize),
     Assertion(Assertion),
-    Capture(usize, Box<Node>),
+    Capture(usize, Box<PatternNode>),
     /// What a group matched.
     Back {
         group: usize,
@@ -29,17 +29,17 @@ pub(super) enum Node {
     Look {
         behind: bool,
         negated: bool,
-        inner: Box<Node>,
+        inner: Box<PatternNode>,
     },
     Repeat {
-        inner: Box<Node>,
+        inner: Box<PatternNode>,
         least: u32,
         most: Option<u32>,
         greedy: bool,
         groups: Range<usize>,
     },
-    Sequence(Vec<Node>),
-    Either(Vec<Node>),
+    Sequence(Vec<PatternNode>),
+    Either(Vec<PatternNode>),
 }
 
 /// A place in the text.
@@ -55,7 +55,7 @@ pub(super) enum Assertion {
 
 /// A pattern that has been read.
 pub(super) struct Tree {
-    pub(super) root: Node,
+    pub(super) root: PatternNode,
     pub(super) sets: Vec<Set>,
     pub(super) groups: usize,
     /// A part of the pattern asks what a group matched.
@@ -95,14 +95,16 @@ pub(super) fn parse(pattern: &str, room: usize) -> Result<Tree, String> {
 }
 
 /// Names may be referred to before their group, so references carry the place of the name until now.
-fn resolve(node: &mut Node, groups: usize, of: &dyn Fn(usize) -> usize) {
+fn resolve(node: &mut PatternNode, groups: usize, of: &dyn Fn(usize) -> usize) {
     match node {
-        Node::Back { group, .. } if *group > groups => *group = of(usize::MAX - *group),
-        Node::Set(_) | Node::Assertion(_) | Node::Back { .. } => {}
-        Node::Capture(_, inner) | Node::Look { inner, .. } | Node::Repeat { inner, .. } => {
+        PatternNode::Back { group, .. } if *group > groups => *group = of(usize::MAX - *group),
+        PatternNode::Set(_) | PatternNode::Assertion(_) | PatternNode::Back { .. } => {}
+        PatternNode::Capture(_, inner)
+        | PatternNode::Look { inner, .. }
+        | PatternNode::Repeat { inner, .. } => {
             resolve(inner, groups, of);
         }
-        Node::Sequence(nodes) | Node::Either(nodes) => {
+        PatternNode::Sequence(nodes) | PatternNode::Either(nodes) => {
             nodes.iter_mut().for_each(|node| resolve(node, groups, of));
         }
     }
@@ -131,7 +133,7 @@ struct Parser<'p> {
 }
 
 impl Parser<'_> {
-    fn either(&mut self) -> Result<Node, String> {
+    fn either(&mut self) -> Result<PatternNode, String> {
         if self.depth == DEEPEST {
             return Err(format!("its groups are nested more than {DEEPEST} levels deep"));
         }
@@ -143,28 +145,28 @@ impl Parser<'_> {
         self.depth -= 1;
         Ok(match branches.len() {
             1 => branches.remove(0),
-            _ => Node::Either(branches),
+            _ => PatternNode::Either(branches),
         })
     }
 
-    fn sequence(&mut self) -> Result<Node, String> {
+    fn sequence(&mut self) -> Result<PatternNode, String> {
         let mut nodes = Vec::new();
         while self.reader.rest.peek().is_some_and(|c| !matches!(c, '|' | ')')) {
             let before = self.groups;
             let Some(node) = self.item()? else { continue };
             nodes.push(self.repeated(node, before + 1)?);
         }
-        Ok(Node::Sequence(nodes))
+        Ok(PatternNode::Sequence(nodes))
     }
 
     /// One item without its count; none if it is flags.
-    fn item(&mut self) -> Result<Option<Node>, String> {
+    fn item(&mut self) -> Result<Option<PatternNode>, String> {
         let Some(c) = self.reader.rest.next() else { return Ok(None) };
         Ok(Some(match c {
-            '^' if self.lines => Node::Assertion(Assertion::StartOfLine),
-            '^' => Node::Assertion(Assertion::Start),
-            '$' if self.lines => Node::Assertion(Assertion::EndOfLine),
-            '$' => Node::Assertion(Assertion::End),
+            '^' if self.lines => PatternNode::Assertion(Assertion::StartOfLine),
+            '^' => PatternNode::Assertion(Assertion::Start),
+            '$' if self.lines => PatternNode::Assertion(Assertion::EndOfLine),
+            '$' => PatternNode::Assertion(Assertion::End),
             '\\' => self.escape()?,
             '[' => {
                 let class = self.reader.class()?;
@@ -181,14 +183,14 @@ impl Parser<'_> {
         }))
     }
 
-    fn one(&mut self, c: char) -> Result<Node, String> {
+    fn one(&mut self, c: char) -> Result<PatternNode, String> {
         self.set(&format!("\\x{{{:x}}}", u32::from(c)))
     }
 
-    fn set(&mut self, class: &str) -> Result<Node, String> {
+    fn set(&mut self, class: &str) -> Result<PatternNode, String> {
         let class = if self.fold { format!("(?i:{class})") } else { class.to_owned() };
         if let Some(known) = self.known.get(&class) {
-            return Ok(Node::Set(*known));
+            return Ok(PatternNode::Set(*known));
         }
         let set = ranges(&class)?;
         let size = bytes_of(std::slice::from_ref(&set)) + class.len();
@@ -198,31 +200,31 @@ impl Parser<'_> {
             .ok_or("it takes too much memory; its classes have too many characters")?;
         self.known.insert(class, self.sets.len());
         self.sets.push(set);
-        Ok(Node::Set(self.sets.len() - 1))
+        Ok(PatternNode::Set(self.sets.len() - 1))
     }
 
-    fn escape(&mut self) -> Result<Node, String> {
+    fn escape(&mut self) -> Result<PatternNode, String> {
         let rest = &mut self.reader.rest;
         match rest.peek() {
             Some('b') => {
                 rest.next();
-                Ok(Node::Assertion(Assertion::Boundary))
+                Ok(PatternNode::Assertion(Assertion::Boundary))
             }
             Some('B') => {
                 rest.next();
-                Ok(Node::Assertion(Assertion::NoBoundary))
+                Ok(PatternNode::Assertion(Assertion::NoBoundary))
             }
             Some('k') => {
                 rest.next();
                 let name = self.reader.referred()?;
                 self.named.push(name);
                 let group = usize::MAX - (self.named.len() - 1);
-                Ok(Node::Back { group, fold: self.fold })
+                Ok(PatternNode::Back { group, fold: self.fold })
             }
             Some('1'..='9') => {
                 let group = self.number() as usize;
                 self.numbered.push(group);
-                Ok(Node::Back { group, fold: self.fold })
+                Ok(PatternNode::Back { group, fold: self.fold })
             }
             _ => {
                 let class = self.reader.atom()?.as_class();
@@ -240,7 +242,7 @@ impl Parser<'_> {
         number
     }
 
-    fn group(&mut self) -> Result<Option<Node>, String> {
+    fn group(&mut self) -> Result<Option<PatternNode>, String> {
         let flags = (self.fold, self.lines, self.dots);
         let node = if self.reader.rest.next_if_eq(&'?').is_none() {
             self.capture()?
@@ -275,14 +277,14 @@ impl Parser<'_> {
         }
     }
 
-    fn capture(&mut self) -> Result<Node, String> {
+    fn capture(&mut self) -> Result<PatternNode, String> {
         self.groups += 1;
         let number = self.groups;
-        Ok(Node::Capture(number, Box::new(self.either()?)))
+        Ok(PatternNode::Capture(number, Box::new(self.either()?)))
     }
 
-    fn look(&mut self, behind: bool, negated: bool) -> Result<Node, String> {
-        Ok(Node::Look { behind, negated, inner: Box::new(self.either()?) })
+    fn look(&mut self, behind: bool, negated: bool) -> Result<PatternNode, String> {
+        Ok(PatternNode::Look { behind, negated, inner: Box::new(self.either()?) })
     }
 
     /// Reads flags and returns what follows them: `:` or `)`.
@@ -309,7 +311,7 @@ impl Parser<'_> {
     }
 
     /// A part with the count that follows it.
-    fn repeated(&mut self, node: Node, first_group: usize) -> Result<Node, String> {
+    fn repeated(&mut self, node: PatternNode, first_group: usize) -> Result<PatternNode, String> {
         let (least, most) = match self.reader.rest.peek().copied() {
             Some('*') => (0, None),
             Some('+') => (1, None),
@@ -332,7 +334,7 @@ impl Parser<'_> {
         }
         let greedy = self.reader.rest.next_if_eq(&'?').is_none();
         let groups = first_group..self.groups + 1;
-        Ok(Node::Repeat { inner: Box::new(node), least, most, greedy, groups })
+        Ok(PatternNode::Repeat { inner: Box::new(node), least, most, greedy, groups })
     }
 }
 

@@ -1,27 +1,27 @@
 //! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
 
-use candor_hints::Judgement;
+use candor_hints::Verdict;
 use candor_ledger::{Binding, Grant};
 
 use crate::BoxFuture;
-use crate::admission::plan::Planned;
-use crate::admission::rate::{Coming, Pass};
+use crate::admission::plan::PlanStatus;
+use crate::admission::rate::{RateInput, RatePermit};
 use crate::admission::serial::SerialTurn;
 use crate::ctx::Ctx;
 use crate::engine::Engine;
-use crate::gate::approval::{Approval, Approved, granted};
-use crate::ledger::operation::{Operation, Request, Told};
-use crate::ledger::{Call, Ledger, words};
-use crate::round::Resumes;
-use crate::tool::{Entry, ToolError};
+use crate::gate::approval::{ApprovalFlow, ApprovedStart, granted};
+use crate::ledger::operation::{Outcome, RecordedCall, Request};
+use crate::ledger::{Call, ServerLedger, words};
+use crate::round::ResumePoint;
+use crate::tool::{RegisteredTool, ToolError};
 
 /// A call before the gate.
-pub(super) struct AtGate<'c, 'p> {
+pub(super) struct CallFacts<'c, 'p> {
     pub(super) call: &'c Call<'c>,
     /// Its record, if it has a key.
-    pub(super) operation: Option<Box<Operation>>,
-    pub(super) resumes: Option<Resumes>,
-    pub(super) preview: Option<&'p Entry>,
+    pub(super) operation: Option<Box<RecordedCall>>,
+    pub(super) resumes: Option<ResumePoint>,
+    pub(super) preview: Option<&'p RegisteredTool>,
     /// Of the preview that the caller has looked at.
     pub(super) token: Option<&'c str>,
     /// The caller was told that the server asks for approval, and relies on it.
@@ -29,34 +29,34 @@ pub(super) struct AtGate<'c, 'p> {
 }
 
 /// A call that the policy does not forbid. Somebody may still have to be asked about it.
-pub(super) struct Gated<'c, 'p> {
+pub(super) struct GateResult<'c, 'p> {
     call: &'c Call<'c>,
     /// The record that it has, or gets because a person is asked.
-    operation: Option<Box<Operation>>,
-    resumes: Option<Resumes>,
+    operation: Option<Box<RecordedCall>>,
+    resumes: Option<ResumePoint>,
     /// Whether a person must be asked.
     asks: bool,
     /// What a person has permitted already.
     grant: Option<Box<Grant>>,
     /// What the approval of this very call is bound to, which is used before a grant.
     given: Option<Binding>,
-    preview: Option<&'p Entry>,
-    planned: Planned<'p>,
+    preview: Option<&'p RegisteredTool>,
+    planned: PlanStatus<'p>,
 }
 
-impl<'c, 'p> AtGate<'c, 'p> {
+impl<'c, 'p> CallFacts<'c, 'p> {
     /// Policy, plan and permissions.
-    pub(super) async fn judged(self, engine: &Engine) -> Result<Gated<'c, 'p>, Told> {
+    pub(super) async fn judged(self, engine: &Engine) -> Result<GateResult<'c, 'p>, Outcome> {
         let Self { call, mut operation, resumes, preview, token, expects_approval } = self;
         let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
         let asks = match policy.judge(call.entry, call.hints) {
-            Judgement::Allow => false,
-            Judgement::Deny => {
+            Verdict::Allow => false,
+            Verdict::Deny => {
                 let error = words::not_allowed(name);
                 return Err(refuse(ledger, call, operation.as_deref(), error).await);
             }
             // Whoever goes on with a call was asked when it began.
-            Judgement::Ask => !matches!(resumes, Some(Resumes::Round { .. })),
+            Verdict::Ask => !matches!(resumes, Some(ResumePoint::Round { .. })),
         };
         // Nobody is asked about what the caller has not looked at.
         let planned = match engine.plans().check(call, preview, token) {
@@ -67,21 +67,21 @@ impl<'c, 'p> AtGate<'c, 'p> {
         if operation.is_none() && (asks || resumes.is_some()) {
             // Nobody who could be asked means no.
             let Some(ledger) = ledger else {
-                return Err(Told::Refused(words::nobody_to_ask(name)));
+                return Err(Outcome::Refused(words::nobody_to_ask(name)));
             };
-            operation = Some(Operation::keyless(ledger, call));
+            operation = Some(RecordedCall::keyless(ledger, call));
         }
         // The answer of the caller's own client counts before a grant: it may be a no.
-        let answers = matches!(resumes, Some(Resumes::Approval { .. }));
+        let answers = matches!(resumes, Some(ResumePoint::Approval { .. }));
         let grant = match &operation {
             Some(kept) if asks && !answers => Box::pin(granted(policy, call, kept)).await,
             _ => Ok(None),
         };
-        let mut grant = grant.map_err(Told::Refused)?.map(Box::new);
+        let mut grant = grant.map_err(Outcome::Refused)?.map(Box::new);
         let mut request = Request::None;
         if let (Some(found), Some(kept)) = (&grant, &operation) {
             let review = kept.request().await;
-            let review = review.map_err(|error| Told::Refused(words::unavailable(&error)))?;
+            let review = review.map_err(|error| Outcome::Refused(words::unavailable(&error)))?;
             request = match (review.precedes(found), review) {
                 (true, Request::Denied { error, .. }) => {
                     return Err(refuse(ledger, call, Some(kept), error).await);
@@ -94,7 +94,7 @@ impl<'c, 'p> AtGate<'c, 'p> {
             grant = None;
         }
         // A later round needs no approval of its own: the first one was checked, and used it up.
-        let resumed = matches!(resumes, Some(Resumes::Round { .. }));
+        let resumed = matches!(resumes, Some(ResumePoint::Round { .. }));
         if expects_approval && !resumed && (!asks || grant.is_some()) {
             let error = words::decision_changed(name, grant.as_deref());
             return Err(refuse(ledger, call, operation.as_deref(), error).await);
@@ -116,28 +116,28 @@ impl<'c, 'p> AtGate<'c, 'p> {
                 _ => Some(kept.permitted(grant)),
             };
         }
-        Ok(Gated { call, operation, resumes, asks, grant, given, preview, planned })
+        Ok(GateResult { call, operation, resumes, asks, grant, given, preview, planned })
     }
 }
 
 /// A call that may start.
-pub(super) struct Entered {
-    pub(super) admitted: Admitted,
+pub(super) struct ClearedCall {
+    pub(super) admitted: Ticket,
     /// What permits it, where nobody was asked because of that.
     pub(super) grant: Option<Box<Grant>>,
     /// What it has that is remembered.
-    pub(super) kept: Option<Kept>,
+    pub(super) kept: Option<CallRecord>,
 }
 
 /// The record of a call that may start, and what the start has to name.
-pub(super) struct Kept {
-    pub(super) operation: Box<Operation>,
-    pub(super) resumes: Option<Resumes>,
+pub(super) struct CallRecord {
+    pub(super) operation: Box<RecordedCall>,
+    pub(super) resumes: Option<ResumePoint>,
     /// What the start uses up; nothing where nobody was asked.
     pub(super) approval: Option<Binding>,
 }
 
-impl Gated<'_, '_> {
+impl GateResult<'_, '_> {
     /// Whether it has a record.
     pub(super) fn is_kept(&self) -> bool {
         self.operation.is_some()
@@ -149,12 +149,12 @@ impl Gated<'_, '_> {
         engine: &Engine,
         ctx: &Ctx,
         goes_on: bool,
-    ) -> Result<Entered, Told> {
+    ) -> Result<ClearedCall, Outcome> {
         match self.operation.take() {
             None => {
-                let (call, coming) = (self.call, Coming { key: None, goes_on });
+                let (call, coming) = (self.call, RateInput { key: None, goes_on });
                 match admit(engine, &self.planned, call, coming, ctx).await {
-                    Ok(admitted) => Ok(Entered { admitted, grant: self.grant, kept: None }),
+                    Ok(admitted) => Ok(ClearedCall { admitted, grant: self.grant, kept: None }),
                     Err(error) => Err(refuse(engine.ledger(), call, None, error).await),
                 }
             }
@@ -167,10 +167,10 @@ impl Gated<'_, '_> {
         self,
         engine: &Engine,
         ctx: &Ctx,
-        operation: Box<Operation>,
-    ) -> Result<Entered, Told> {
+        operation: Box<RecordedCall>,
+    ) -> Result<ClearedCall, Outcome> {
         let Self { call, resumes, asks, grant, given, preview, planned, .. } = self;
-        let review = Approval { engine, call, operation: &operation, preview, planned };
+        let review = ApprovalFlow { engine, call, operation: &operation, preview, planned };
         let approved = match given {
             Some(binding) => review.given(binding).await?,
             None if asks => {
@@ -179,7 +179,7 @@ impl Gated<'_, '_> {
                 match review.get(ctx).await {
                     Ok(approved) => approved,
                     Err(told) => {
-                        if let Told::Refused(error) = &told
+                        if let Outcome::Refused(error) = &told
                             && error.is_denial()
                         {
                             operation.note_refusal(error).await;
@@ -188,19 +188,23 @@ impl Gated<'_, '_> {
                     }
                 }
             }
-            None => Approved { binding: None, planned },
+            None => ApprovedStart { binding: None, planned },
         };
-        let Approved { binding: approval, planned } = approved;
+        let ApprovedStart { binding: approval, planned } = approved;
         // Counted only now: who comes back while a person thinks about it has not called again.
-        let goes_on = matches!(resumes, Some(Resumes::Round { .. }));
-        let coming = Coming { key: Some(operation.key()), goes_on };
+        let goes_on = matches!(resumes, Some(ResumePoint::Round { .. }));
+        let coming = RateInput { key: Some(operation.key()), goes_on };
         match admit(engine, &planned, call, coming, ctx).await {
             Ok(admitted) => {
                 let operation = match (&grant, given.is_some() && approval.is_none()) {
                     (Some(grant), true) => operation.permitted(grant),
                     _ => operation,
                 };
-                Ok(Entered { admitted, grant, kept: Some(Kept { operation, resumes, approval }) })
+                Ok(ClearedCall {
+                    admitted,
+                    grant,
+                    kept: Some(CallRecord { operation, resumes, approval }),
+                })
             }
             Err(error) => Err(refuse(engine.ledger(), call, Some(&operation), error).await),
         }
@@ -208,12 +212,12 @@ impl Gated<'_, '_> {
 }
 
 /// A call that has been let in: counted if it starts, and alone in its group until this is dropped.
-pub(super) struct Admitted {
-    pass: Option<Pass>,
+pub(super) struct Ticket {
+    pass: Option<RatePermit>,
     _turn: Option<SerialTurn>,
 }
 
-impl Admitted {
+impl Ticket {
     /// It is started now.
     pub(super) fn begins(&mut self) {
         if let Some(pass) = &mut self.pass {
@@ -233,15 +237,15 @@ impl Admitted {
 /// can change it any more.
 async fn admit(
     engine: &Engine,
-    planned: &Planned<'_>,
+    planned: &PlanStatus<'_>,
     call: &Call<'_>,
-    coming: Coming<'_>,
+    coming: RateInput<'_>,
     ctx: &Ctx,
-) -> Result<Admitted, ToolError> {
+) -> Result<Ticket, ToolError> {
     let pass = engine.rates().admit(call, coming)?;
     let turn = serial_turn(engine, call, ctx).await?;
     planned.still_holds(engine, call).await?;
-    Ok(Admitted { pass, _turn: turn })
+    Ok(Ticket { pass, _turn: turn })
 }
 
 /// The turn of a call that may change something, if its tool is in a serial group.
@@ -267,17 +271,17 @@ async fn serial_turn(
 
 /// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.
 fn refuse<'a>(
-    ledger: Option<&'a Ledger>,
+    ledger: Option<&'a ServerLedger>,
     call: &'a Call<'_>,
-    operation: Option<&'a Operation>,
+    operation: Option<&'a RecordedCall>,
     error: ToolError,
-) -> BoxFuture<'a, Told> {
+) -> BoxFuture<'a, Outcome> {
     Box::pin(async move {
         match (operation, ledger) {
             (Some(operation), _) => operation.note_refusal(&error).await,
             (None, Some(ledger)) => ledger.note_refusal(call, &error).await,
             (None, None) => {}
         }
-        Told::Refused(error)
+        Outcome::Refused(error)
     })
 }

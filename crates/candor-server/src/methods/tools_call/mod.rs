@@ -16,23 +16,27 @@ use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::CallToolParams;
 
 use super::asking;
-use super::reading::{self, Ready, Taken};
+use super::reading::{self, DecodedCall, PreparedCall};
 use super::{params, provider_failed};
 use crate::ctx::Ctx;
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
+use crate::exchange::RequestContext;
 use crate::gate::expectation;
-use crate::ledger::operation::Operation;
+use crate::ledger::operation::RecordedCall;
 use crate::ledger::{Call, key, words};
 use crate::mirror;
-use crate::round::{Binding, Carried};
-use gate::{AtGate, Entered};
-use run::Start;
-use says::Says;
-use shape::Shaping;
+use crate::round::{CarriedState, RequestBinding};
+use gate::{CallFacts, ClearedCall};
+use run::CallStart;
+use says::CallEncoder;
+use shape::ResultShaper;
 
-pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) -> Answered {
+pub(crate) async fn answer(
+    engine: &Engine,
+    asked: Object,
+    exchange: &RequestContext,
+) -> DispatchResult {
     // decode
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
@@ -57,20 +61,20 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     if let Some(position) = &exchange.position {
         position.narrow(entry.safeguards.serial.as_deref());
     }
-    let says = Says {
+    let says = CallEncoder {
         engine,
         exchange,
         entry,
         name: &call.name,
         foreseen: None,
-        carried: Carried::default(),
+        carried: CarriedState::default(),
     };
 
     // validate
     if let Some(headers) = &exchange.mirrored {
         mirror::check(&entry.mirrors, headers, &sent)?;
     }
-    let taken = match Taken::from(&found, sent, beside, exchange) {
+    let taken = match DecodedCall::from(&found, sent, beside, exchange) {
         Ok(taken) => taken,
         Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
@@ -96,11 +100,11 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         Ok(prepared) => prepared,
         Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
-    let Ready { arguments, key, token, .. } = ready;
+    let PreparedCall { arguments, key, token, .. } = ready;
     let says = says.having_foreseen(by_nature, key.is_some());
     let about =
         Call { entry, arguments: &arguments, hints: by_nature, has_key: key.is_some(), exchange };
-    let binding = Binding {
+    let binding = RequestBinding {
         method: method::TOOLS_CALL,
         name: &call.name,
         arguments: Cow::Borrowed(arguments.as_value()),
@@ -109,17 +113,17 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
     let signer = found.previews.map(|tool| {
         engine.plans().signer(tool, &exchange.principal, &arguments, engine.limits().plan)
     });
-    let shaping = Shaping { entry: Arc::clone(entry), era: exchange.era(), signer };
+    let shaping = ResultShaper { entry: Arc::clone(entry), era: exchange.era(), signer };
 
     let operation =
-        ledger.zip(key.clone()).map(|(ledger, key)| Operation::new(ledger, &about, key));
+        ledger.zip(key.clone()).map(|(ledger, key)| RecordedCall::new(ledger, &about, key));
 
     // recall
     let round = asking::begin(engine, exchange, &binding, &brought)?;
     let resumes = round.resumes;
     let mut carried = round.carried;
     carried.expects_approval |= expects_approval;
-    let says = Says { carried, ..says };
+    let says = CallEncoder { carried, ..says };
     if resumes.is_none()
         && let Some(operation) = &operation
         && let Some(told) = Box::pin(operation.recall(exchange)).await
@@ -130,7 +134,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
 
     // gate
     let preview = found.preview.map(|preview| &**preview);
-    let coming = AtGate {
+    let coming = CallFacts {
         call: &about,
         operation,
         resumes,
@@ -146,7 +150,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         false => Ctx::new(engine, exchange, round),
         true => Ctx::recorded(engine, exchange, round, key.clone()),
     };
-    let Entered { admitted, grant, kept } =
+    let ClearedCall { admitted, grant, kept } =
         match gated.enter(engine, &ctx, brought.state.is_some()).await {
             Ok(entered) => entered,
             Err(told) => {
@@ -156,7 +160,7 @@ pub(crate) async fn answer(engine: &Engine, asked: Object, exchange: &Exchange) 
         };
 
     // run
-    let start = Start { call: &about, says: &says, binding: &binding, prepared, shaping };
+    let start = CallStart { call: &about, says: &says, binding: &binding, prepared, shaping };
     match kept {
         None => start.at_once(&ctx, admitted, grant.as_deref()).await,
         Some(kept) => Box::pin(start.kept(ctx, admitted, kept)).await,

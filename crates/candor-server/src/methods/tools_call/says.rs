@@ -1,6 +1,6 @@
 //! encode: what is said to the client of a call.
 
-use candor_hints::{Effective, Hints};
+use candor_hints::{EffectiveHints, Hints};
 use candor_protocol::json::{Decode, Json, Object, RawValue};
 use candor_protocol::names::extension;
 use candor_protocol::types::{CallToolResult, Content};
@@ -10,34 +10,34 @@ use serde_json::json;
 
 use super::shape::panicked;
 use crate::answer::{Answer, Body};
-use crate::dispatch::Answered;
+use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
-use crate::exchange::Exchange;
-use crate::ledger::once::Ended;
-use crate::ledger::operation::{Mark, Told};
+use crate::exchange::RequestContext;
+use crate::ledger::once::HandlerResult;
+use crate::ledger::operation::{Outcome, RecordNote};
 use crate::ledger::words;
 use crate::methods::asking;
 use crate::resource::Publisher;
-use crate::round::{Binding, Carried};
-use crate::tool::{Entry, ToolError, effects};
+use crate::round::{CarriedState, RequestBinding};
+use crate::tool::{RegisteredTool, ToolError, effects};
 use crate::weight;
 
 /// Who speaks, of what, and to whom.
 #[derive(Clone, Copy)]
-pub(super) struct Says<'a> {
+pub(super) struct CallEncoder<'a> {
     pub(super) engine: &'a Engine,
-    pub(super) exchange: &'a Exchange,
-    pub(super) entry: &'a Entry,
+    pub(super) exchange: &'a RequestContext,
+    pub(super) entry: &'a RegisteredTool,
     pub(super) name: &'a str,
     /// What the call does, if that was worth finding out.
     pub(super) foreseen: Option<Hints>,
     /// What the next round of this call has to know.
-    pub(super) carried: Carried,
+    pub(super) carried: CarriedState,
 }
 
-impl<'a> Says<'a> {
+impl<'a> CallEncoder<'a> {
     pub(super) fn having_foreseen(self, by_nature: Hints, has_key: bool) -> Self {
-        let hints = self.entry.of_keyed(Effective::resolved(by_nature), has_key).hints;
+        let hints = self.entry.of_keyed(EffectiveHints::resolved(by_nature), has_key).hints;
         Self { foreseen: self.entry.is_dynamic().then_some(hints), ..self }
     }
 
@@ -52,20 +52,20 @@ impl<'a> Says<'a> {
         self.result(error.by_server().into_result(self.name), None)
     }
 
-    pub(super) fn ended(&self, ended: Ended) -> Answered {
+    pub(super) fn ended(&self, ended: HandlerResult) -> DispatchResult {
         match ended {
-            Ended::Result { result, .. } => Ok(self.result(result, None)),
-            Ended::Unasked(error) => Err(error),
-            Ended::Panicked | Ended::Asks(_) => Ok(self.refused(panicked())),
+            HandlerResult::Result { result, .. } => Ok(self.result(result, None)),
+            HandlerResult::Unasked(error) => Err(error),
+            HandlerResult::Panicked | HandlerResult::Asks(_) => Ok(self.refused(panicked())),
         }
     }
 
-    pub(super) fn told(&self, told: Told, binding: &Binding<'_>) -> Answered {
+    pub(super) fn told(&self, told: Outcome, binding: &RequestBinding<'_>) -> DispatchResult {
         let (engine, exchange) = (self.engine, self.exchange);
         match told {
-            Told::Result { result, mark } => Ok(self.result(result, Some(&mark))),
-            Told::Replay { kept, mark } => Ok(self.replay(kept, &mark).replayed()),
-            Told::Asks { questions, resumes } if exchange.era() == Era::Modern => {
+            Outcome::Result { result, mark } => Ok(self.result(result, Some(&mark))),
+            Outcome::Replay { kept, mark } => Ok(self.replay(kept, &mark).replayed()),
+            Outcome::Asks { questions, resumes } if exchange.era() == Era::Modern => {
                 if let Err(unable) = questions.answerable_by(&exchange.client)
                     && let Some(error) = unable.protocol_error(Era::Modern)
                 {
@@ -73,14 +73,14 @@ impl<'a> Says<'a> {
                 }
                 Ok(asking::ask(engine, exchange, binding, questions, Some(resumes), self.carried))
             }
-            Told::Asks { .. } => Ok(self.refused(words::waits_elsewhere())),
-            Told::Refused(error) => Ok(self.refused(error)),
-            Told::Failed(error) => Err(error),
+            Outcome::Asks { .. } => Ok(self.refused(words::waits_elsewhere())),
+            Outcome::Refused(error) => Ok(self.refused(error)),
+            Outcome::Failed(error) => Err(error),
         }
     }
 
     /// A result, which may be an old one, as this client can take it.
-    fn result(&self, mut result: CallToolResult, mark: Option<&Mark>) -> Answer {
+    fn result(&self, mut result: CallToolResult, mark: Option<&RecordNote>) -> Answer {
         let mut omitted = None;
         if let Some(raw) = result.structured_content.take() {
             let structure = self.structure(raw.get());
@@ -109,7 +109,7 @@ impl<'a> Says<'a> {
     }
 
     /// An old result. Most can go as they are kept, and need not be taken apart for it.
-    fn replay(&self, mut kept: Object, mark: &Mark) -> Answer {
+    fn replay(&self, mut kept: Object, mark: &RecordNote) -> Answer {
         let structure = kept.get("structuredContent").map(|json| self.structure(json.text()));
         let fits = matches!(structure, None | Some(Structure::AsItIs));
         let content = kept.get("content").map(Json::text).unwrap_or_default();
@@ -120,7 +120,7 @@ impl<'a> Says<'a> {
             && !may_omit
             && let Ok(meta) = kept.take_object("_meta")
         {
-            let body = Kept { members: kept, meta: self.noted(meta, Some(mark)) };
+            let body = StoredStructure { members: kept, meta: self.noted(meta, Some(mark)) };
             return self.engine.complete(self.exchange, body);
         }
         match CallToolResult::from_object(kept) {
@@ -166,7 +166,7 @@ impl<'a> Says<'a> {
     }
 
     /// Metadata, with what we have to say.
-    fn noted(&self, meta: Option<Object>, mark: Option<&Mark>) -> Option<Object> {
+    fn noted(&self, meta: Option<Object>, mark: Option<&RecordNote>) -> Option<Object> {
         let foreseen = self.foreseen.map(|hints| {
             json!({"annotations": effects::annotations(hints), "effect": hints.effect().as_str()})
         });
@@ -210,12 +210,12 @@ enum Structure {
 const EMBEDDED: &str = r#""type":"resource""#;
 
 /// A result as it is kept, beside its metadata.
-struct Kept {
+struct StoredStructure {
     members: Object,
     meta: Option<Object>,
 }
 
-impl Members for Kept {
+impl Members for StoredStructure {
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error> {
         for (key, value) in self.members.iter() {
             map.serialize_entry(key, &value)?;
@@ -224,7 +224,7 @@ impl Members for Kept {
     }
 }
 
-impl Body for Kept {
+impl Body for StoredStructure {
     fn meta(&mut self) -> &mut Option<Object> {
         &mut self.meta
     }

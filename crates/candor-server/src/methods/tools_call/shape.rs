@@ -7,27 +7,27 @@ use candor_protocol::Era;
 use serde_json::Value;
 
 use crate::admission::plan::Signer;
-use crate::attempt::Ran;
-use crate::ledger::once::Ended;
+use crate::attempt::AttemptEnd;
+use crate::ledger::once::HandlerResult;
 use crate::methods::asking;
-use crate::tool::{Entry, Output, ToolError, code};
+use crate::tool::{Output, RegisteredTool, ToolError, code};
 
 /// What is known of a result before it is there.
-pub(super) struct Shaping {
-    pub(super) entry: Arc<Entry>,
+pub(super) struct ResultShaper {
+    pub(super) entry: Arc<RegisteredTool>,
     pub(super) era: Era,
     /// For a preview: who signs what it shows.
     pub(super) signer: Option<Signer>,
 }
 
-impl Shaping {
+impl ResultShaper {
     /// From how a handler ended to what any client may see of it, whatever its era.
-    pub(super) fn shape(&self, ran: Ran<Result<Output, ToolError>>) -> Ended {
+    pub(super) fn shape(&self, ran: AttemptEnd<Result<Output, ToolError>>) -> HandlerResult {
         let outcome = match ran {
-            Ran::Done(outcome) => outcome,
-            Ran::Asks(questions) => return Ended::Asks(questions),
-            Ran::Panicked => Err(panicked()),
-            Ran::TookTooLong => {
+            AttemptEnd::Done(outcome) => outcome,
+            AttemptEnd::Asks(questions) => return HandlerResult::Asks(questions),
+            AttemptEnd::Panicked => Err(panicked()),
+            AttemptEnd::TookTooLong => {
                 Err(ToolError::new(asking::TOOK_TOO_LONG).code(code::TIMED_OUT).by_server())
             }
         };
@@ -41,19 +41,23 @@ impl Shaping {
                 .code(code::RESULT_INVALID)
                 .log(violation);
                 let result = error.into_result(name);
-                return Ended::Result { result, kind: OutcomeKind::Invalid, not_started: false };
+                return HandlerResult::Result {
+                    result,
+                    kind: OutcomeKind::Invalid,
+                    not_started: false,
+                };
             }
             Err(error) => error,
         };
         if let Some(error) = error.protocol_error(self.era) {
-            return Ended::Unasked(error);
+            return HandlerResult::Unasked(error);
         }
         let not_started = error.is_not_started();
         let result = error.into_result(name);
-        Ended::Result { result, kind: OutcomeKind::Failure, not_started }
+        HandlerResult::Result { result, kind: OutcomeKind::Failure, not_started }
     }
 
-    fn sent(&self, mut output: Output) -> Ended {
+    fn sent(&self, mut output: Output) -> HandlerResult {
         let failed = output.is_error();
         let kind = if failed { OutcomeKind::Failure } else { OutcomeKind::Success };
         let world = output.plan.take();
@@ -61,7 +65,7 @@ impl Shaping {
         if let Some(signer) = self.signer.as_ref().filter(|_| !failed) {
             signer.sign(&mut result, world.as_deref());
         }
-        Ended::Result { result, kind, not_started: false }
+        HandlerResult::Result { result, kind, not_started: false }
     }
 }
 
@@ -83,7 +87,7 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
 }
 
 /// How a result breaks the tool's output schema, or everybody's, if it does.
-fn broken_promise(entry: &Entry, output: &Output) -> Option<String> {
+fn broken_promise(entry: &RegisteredTool, output: &Output) -> Option<String> {
     if output.structured.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
         return Some(format!("nested deeper than {DEEPEST} levels"));
     }

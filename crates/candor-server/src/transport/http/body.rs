@@ -20,14 +20,14 @@ use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
 use crate::limits::Limits;
-use crate::room::{Full, Rooms, Taken};
+use crate::room::{AtCapacity, Capacity, Slot};
 
 /// Up to here a body is small.
 const SMALL: usize = 64 * 1024;
 
 /// Reads bodies, the large ones when there is room for them.
 pub struct Bodies {
-    rooms: Arc<Rooms>,
+    rooms: Arc<Capacity>,
     shared: bool,
     most: usize,
     time: Duration,
@@ -39,13 +39,13 @@ pub struct HeldBody {
     /// All of it.
     pub bytes: Bytes,
     /// Whoever holds what stands in the body for longer holds this, too.
-    pub room: Option<Arc<Taken>>,
+    pub room: Option<Arc<Slot>>,
 }
 
 /// Why a body was not read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum Unread {
+pub enum BodyError {
     /// It has more bytes than it may.
     TooLarge {
         /// So many.
@@ -64,7 +64,7 @@ pub enum Unread {
 impl Bodies {
     /// As the limits say, and these rooms have room. `shared`: between principals, of whom one gets at most half.
     #[must_use]
-    pub fn new(limits: &Limits, rooms: Arc<Rooms>, shared: bool) -> Self {
+    pub fn new(limits: &Limits, rooms: Arc<Capacity>, shared: bool) -> Self {
         let (most, time) = (limits.message_bytes, limits.body_time);
         Self { rooms, shared, most, time }
     }
@@ -74,30 +74,30 @@ impl Bodies {
     ///
     /// # Errors
     /// Says why it was not read.
-    pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, Unread> {
+    pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, BodyError> {
         let (most, time) = (self.most, self.time);
         let length =
             body.size_hint().exact().map(|said| usize::try_from(said).unwrap_or(usize::MAX));
         if length.is_some_and(|length| length > most) {
-            return Err(Unread::TooLarge { most });
+            return Err(BodyError::TooLarge { most });
         }
-        let mut reading = Reading::of(body);
-        if reading.goes_on(SMALL.min(most), time).await? == Reached::End {
+        let mut reading = BodyReader::of(body);
+        if reading.goes_on(SMALL.min(most), time).await? == ReadEnd::End {
             return Ok(HeldBody { bytes: reading.whole(), room: None });
         }
         if reading.len > most {
-            return Err(Unread::TooLarge { most });
+            return Err(BodyError::TooLarge { most });
         }
         // Whoever does not say how much will come may send as much as anybody.
         let (wanted, of) = (length.unwrap_or(most), self.shared.then_some(principal));
         let room = match self.rooms.body(of, wanted, time).await {
             Ok(taken) => Some(taken),
-            Err(Full::Everybody) => return Err(Unread::NoRoom),
-            Err(Full::Caller) => return Err(Unread::NoShare),
+            Err(AtCapacity::Everybody) => return Err(BodyError::NoRoom),
+            Err(AtCapacity::Caller) => return Err(BodyError::NoShare),
         };
         match reading.goes_on(most, time).await? {
-            Reached::End => Ok(HeldBody { bytes: reading.whole(), room: room.map(Arc::new) }),
-            Reached::More => Err(Unread::TooLarge { most }),
+            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), room: room.map(Arc::new) }),
+            ReadEnd::More => Err(BodyError::TooLarge { most }),
         }
     }
 
@@ -105,12 +105,12 @@ impl Bodies {
     ///
     /// # Errors
     /// Says why it was not read.
-    pub async fn read_small(&self, body: Body) -> Result<HeldBody, Unread> {
+    pub async fn read_small(&self, body: Body) -> Result<HeldBody, BodyError> {
         let most = SMALL.min(self.most);
-        let mut reading = Reading::of(body);
+        let mut reading = BodyReader::of(body);
         match reading.goes_on(most, self.time).await? {
-            Reached::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
-            Reached::More => Err(Unread::TooLarge { most }),
+            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
+            ReadEnd::More => Err(BodyError::TooLarge { most }),
         }
     }
 }
@@ -122,7 +122,7 @@ impl fmt::Debug for Bodies {
 }
 
 /// A body that is being read.
-struct Reading {
+struct BodyReader {
     body: Body,
     /// Most bodies come in one piece, which is not copied.
     first: Bytes,
@@ -132,35 +132,35 @@ struct Reading {
 }
 
 #[derive(PartialEq, Eq)]
-enum Reached {
+enum ReadEnd {
     End,
     /// There is more than was wanted.
     More,
 }
 
-impl Reading {
+impl BodyReader {
     fn of(body: Body) -> Self {
         Self { body, first: Bytes::new(), whole: BytesMut::new(), len: 0 }
     }
 
     /// Reads until the body ends, or more than `most` of it was read.
-    async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<Reached, Unread> {
+    async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<ReadEnd, BodyError> {
         let reading = async {
             while self.len <= most {
                 match self.body.frame().await {
-                    None => return Ok(Reached::End),
-                    Some(Err(_)) => return Err(Unread::BrokeOff),
+                    None => return Ok(ReadEnd::End),
+                    Some(Err(_)) => return Err(BodyError::BrokeOff),
                     Some(Ok(frame)) => self.push(frame.into_data().unwrap_or_default()),
                 }
             }
-            Ok(Reached::More)
+            Ok(ReadEnd::More)
         };
         let mut reading = pin!(reading);
         // Most bodies have come with their headers, and nobody waits for them.
         match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
             Poll::Ready(reached) => reached,
             Poll::Pending => {
-                tokio::time::timeout(patience, reading).await.unwrap_or(Err(Unread::TookTooLong))
+                tokio::time::timeout(patience, reading).await.unwrap_or(Err(BodyError::TookTooLong))
             }
         }
     }

@@ -52,9 +52,9 @@ pub use crate::ledger::key::of_headers as idempotency_key;
 #[doc(hidden)]
 pub use crate::response_capacity::{ResponseCapacity, SMALL};
 #[doc(hidden)]
-pub use crate::room::{Full, Rooms, Taken};
+pub use crate::room::{AtCapacity, Capacity, Slot};
 #[doc(hidden)]
-pub use body::{Bodies, HeldBody, Unread};
+pub use body::{Bodies, BodyError, HeldBody};
 pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
 #[doc(hidden)]
 pub use holding::hold;
@@ -107,29 +107,29 @@ struct Endpoint {
     http: Http,
     sessions: Sessions,
     /// Room for requests that run and for streams that wait for changes: the engine's, for it may have other ways in.
-    rooms: Arc<Rooms>,
+    rooms: Arc<Capacity>,
     /// The same for what large bodies hold.
     bodies: Bodies,
 }
 
 /// What a request takes while it runs, and while a large answer is being read: its place, and the rooms of its body and its answer.
 #[derive(Debug, Clone)]
-struct Held(Arc<Takes>);
+struct Held(Arc<RequestSlots>);
 
 #[derive(Debug)]
-struct Takes {
-    _request: Taken,
-    body: Option<Arc<Taken>>,
+struct RequestSlots {
+    _request: Slot,
+    body: Option<Arc<Slot>>,
     response: ResponseCapacity,
 }
 
 impl Held {
-    fn new(request: Taken, body: Option<&Arc<Taken>>, response: ResponseCapacity) -> Self {
-        Self(Arc::new(Takes { _request: request, body: body.cloned(), response }))
+    fn new(request: Slot, body: Option<&Arc<Slot>>, response: ResponseCapacity) -> Self {
+        Self(Arc::new(RequestSlots { _request: request, body: body.cloned(), response }))
     }
 
     /// The room of the body, for what may outlive the request.
-    fn body(&self) -> Option<Arc<Taken>> {
+    fn body(&self) -> Option<Arc<Slot>> {
         self.0.body.clone()
     }
 
@@ -182,7 +182,7 @@ struct Received {
 }
 
 /// A request that has been let in.
-struct Admitted {
+struct AdmittedRequest {
     principal: Principal,
     claims: Claims,
     parts: Parts,
@@ -198,7 +198,7 @@ impl Endpoint {
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
         // Before anything is waited for: the order of serial calls is that in which requests arrive.
         let arrived = self.engine.arrive();
-        let Admitted { principal, claims, parts, body } = match self.admit(request).await {
+        let AdmittedRequest { principal, claims, parts, body } = match self.admit(request).await {
             Ok(admitted) => admitted,
             Err(response) => return response,
         };
@@ -264,13 +264,13 @@ impl Endpoint {
         serve: fn(&Self, &Principal, &Parts) -> Response,
     ) -> Response {
         match self.admit(request).await {
-            Ok(Admitted { principal, parts, .. }) => serve(&self, &principal, &parts),
+            Ok(AdmittedRequest { principal, parts, .. }) => serve(&self, &principal, &parts),
             Err(response) => response,
         }
     }
 
     /// Lets a request in if it addresses this server and its principal is known.
-    async fn admit(&self, request: Request<Body>) -> Result<Admitted, Response> {
+    async fn admit(&self, request: Request<Body>) -> Result<AdmittedRequest, Response> {
         let (parts, body) = request.into_parts();
         self.http
             .hosts
@@ -288,7 +288,7 @@ impl Endpoint {
                 })?
             }
         };
-        Ok(Admitted { principal, claims, parts, body })
+        Ok(AdmittedRequest { principal, claims, parts, body })
     }
 }
 

@@ -14,11 +14,11 @@ use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
 use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, Received, hold, respond, sse};
-use crate::exchange::Arrival;
+use crate::exchange::TransportContext;
 use crate::ledger::key;
 use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
-use crate::running::{Running, Said};
+use crate::running::{OutgoingMessage, RunningRequest};
 
 /// Answers one modern request: with JSON if the answer is all there is to say, else with events.
 pub(super) async fn post(
@@ -37,7 +37,7 @@ pub(super) async fn post(
         Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
     };
     let engine = &endpoint.engine;
-    let arrival = Arrival {
+    let arrival = TransportContext {
         principal,
         claims,
         shares: endpoint.http.tells_callers_apart(),
@@ -52,14 +52,14 @@ pub(super) async fn post(
         response: Some(room.response()),
     };
     let id = request.id.clone();
-    let mut running = Running::start(engine, request, arrival, room.clone());
+    let mut running = RunningRequest::start(engine, request, arrival, room.clone());
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| running.poll(cx)).await {
-        Some(Said::Message(message)) => {
-            let asked = Asked { id, room: room.clone() };
+        Some(OutgoingMessage::Message(message)) => {
+            let asked = StreamContext { id, room: room.clone() };
             hold(sse::response(events(running, asked, message), quiet), room)
         }
-        Some(Said::Answer(answer)) => {
+        Some(OutgoingMessage::Answer(answer)) => {
             let answer = room.answered(&id, answer);
             let status = respond::status_of(&answer);
             respond::answer(status, answer).map_or_else(
@@ -72,16 +72,22 @@ pub(super) async fn post(
 }
 
 /// What is known of a request whose answer comes as an event.
-struct Asked {
+struct StreamContext {
     id: RequestId,
     room: Held,
 }
 
-fn events(mut running: Running, asked: Asked, first: Bytes) -> impl Stream<Item = Bytes> + Send {
+fn events(
+    mut running: RunningRequest,
+    asked: StreamContext,
+    first: Bytes,
+) -> impl Stream<Item = Bytes> + Send {
     let rest = futures_util::stream::poll_fn(move |cx| {
         running.poll(cx).map(|said| match said? {
-            Said::Message(message) => Some(message),
-            Said::Answer(answer) => asked.room.answered(&asked.id, answer).into_message(),
+            OutgoingMessage::Message(message) => Some(message),
+            OutgoingMessage::Answer(answer) => {
+                asked.room.answered(&asked.id, answer).into_message()
+            }
         })
     });
     futures_util::stream::once(std::future::ready(first))

@@ -14,10 +14,10 @@ use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 
-use super::body::Unread;
+use super::body::BodyError;
 use crate::answer::Answer;
 use crate::auth::Unauthorized;
-use crate::room::Full;
+use crate::room::AtCapacity;
 use crate::written::Written;
 
 /// One JSON-RPC message.
@@ -95,10 +95,10 @@ pub(super) fn unauthorized(refused: Unauthorized) -> Response {
 }
 
 /// Too much is running: of everybody, or of this caller alone.
-pub(super) fn full(full: Full, id: Option<&RequestId>) -> Response {
+pub(super) fn full(full: AtCapacity, id: Option<&RequestId>) -> Response {
     let status = match full {
-        Full::Everybody => StatusCode::SERVICE_UNAVAILABLE,
-        Full::Caller => StatusCode::TOO_MANY_REQUESTS,
+        AtCapacity::Everybody => StatusCode::SERVICE_UNAVAILABLE,
+        AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
     };
     let mut response = error(status, id, &full.why());
     response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
@@ -106,15 +106,15 @@ pub(super) fn full(full: Full, id: Option<&RequestId>) -> Response {
 }
 
 /// A request whose body was not read.
-pub(super) fn unread(unread: Unread) -> Response {
+pub(super) fn unread(unread: BodyError) -> Response {
     match unread {
-        Unread::NoRoom => full(Full::Everybody, None),
-        Unread::NoShare => full(Full::Caller, None),
-        Unread::BrokeOff => problem(StatusCode::BAD_REQUEST, "the body broke off"),
-        Unread::TookTooLong => {
+        BodyError::NoRoom => full(AtCapacity::Everybody, None),
+        BodyError::NoShare => full(AtCapacity::Caller, None),
+        BodyError::BrokeOff => problem(StatusCode::BAD_REQUEST, "the body broke off"),
+        BodyError::TookTooLong => {
             problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
         }
-        Unread::TooLarge { most } => {
+        BodyError::TooLarge { most } => {
             let said = format!("a message may have {most} bytes");
             problem(StatusCode::PAYLOAD_TOO_LARGE, &said)
         }

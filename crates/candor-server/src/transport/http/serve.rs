@@ -32,7 +32,7 @@ const MOST_BUFFERED: usize = 64 * 1024;
 
 /// The other end of a connection, as an extension of its requests.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Peer(pub(super) SocketAddr);
+pub(super) struct TcpPeer(pub(super) SocketAddr);
 
 /// Serves an app until `stop` ends, then lets connections finish for a while.
 ///
@@ -109,7 +109,7 @@ impl Connections {
         let _ = stream.set_nodelay(true);
         let app = self.app.clone();
         let service = service_fn(move |mut request: Request<Incoming>| {
-            request.extensions_mut().insert(Peer(peer));
+            request.extensions_mut().insert(TcpPeer(peer));
             app.clone().call(request.map(Body::new))
         });
         let stream = TokioIo::new(Patient::new(stream, self.write_time));

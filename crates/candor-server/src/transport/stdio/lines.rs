@@ -5,7 +5,7 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 const CHUNK: usize = 16 * 1024;
 
 /// A line of input.
-pub(super) enum Line<'a> {
+pub(super) enum InputLine<'a> {
     /// Without its end.
     Complete(&'a [u8]),
     /// Longer than allowed; it has been skipped.
@@ -30,7 +30,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
     }
 
     /// The next line that is not empty; `None` at the end. A last line needs no line break.
-    pub(super) async fn next(&mut self) -> std::io::Result<Option<Line<'_>>> {
+    pub(super) async fn next(&mut self) -> std::io::Result<Option<InputLine<'_>>> {
         loop {
             while let Some(at) = self.buffer[self.searched..].iter().position(|b| *b == b'\n') {
                 let (from, to) = (self.start, self.searched + at);
@@ -38,10 +38,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.searched = self.start;
                 let skipped = std::mem::take(&mut self.skipping);
                 if skipped || to - from > self.most {
-                    return Ok(Some(Line::TooLong));
+                    return Ok(Some(InputLine::TooLong));
                 }
                 if !self.buffer[from..to].trim_ascii().is_empty() {
-                    return Ok(Some(Line::Complete(&self.buffer[from..to])));
+                    return Ok(Some(InputLine::Complete(&self.buffer[from..to])));
                 }
             }
             self.make_room();
@@ -52,10 +52,10 @@ impl<R: AsyncRead + Unpin> Lines<R> {
                 self.start = to;
                 self.searched = to;
                 if std::mem::take(&mut self.skipping) {
-                    return Ok(Some(Line::TooLong));
+                    return Ok(Some(InputLine::TooLong));
                 }
                 let rest = &self.buffer[from..to];
-                return Ok((!rest.trim_ascii().is_empty()).then_some(Line::Complete(rest)));
+                return Ok((!rest.trim_ascii().is_empty()).then_some(InputLine::Complete(rest)));
             }
         }
     }
@@ -86,8 +86,8 @@ mod tests {
         let mut found = Vec::new();
         while let Some(line) = lines.next().await.unwrap() {
             found.push(match line {
-                Line::Complete(line) => Some(line.to_vec()),
-                Line::TooLong => None,
+                InputLine::Complete(line) => Some(line.to_vec()),
+                InputLine::TooLong => None,
             });
         }
         found

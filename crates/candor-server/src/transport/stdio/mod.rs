@@ -24,12 +24,12 @@ use crate::answer::{Answer, join_batch};
 use crate::call_tracker::CallTracker;
 use crate::caller::era_of;
 use crate::engine::Engine;
-use crate::exchange::Arrival;
+use crate::exchange::TransportContext;
 use crate::identity::Claims;
 use crate::methods::initialize;
 use crate::outlet::Outlet;
-use crate::session::{Peer, Session};
-use lines::{Line, Lines};
+use crate::session::{Session, SessionPeer};
+use lines::{InputLine, Lines};
 
 /// Messages that wait for a reader who is slower than we are.
 const WRITE_QUEUE: usize = 256;
@@ -59,7 +59,7 @@ pub async fn serve(
     let last = CancellationToken::new();
     let mut writer = tokio::spawn(write_messages(output, messages, last.clone()));
     let limits = engine.limits();
-    let mut connection = Connection {
+    let mut connection = StdioConnection {
         engine: engine.clone(),
         principal,
         outlet: Outlet::Queue(queue.clone()),
@@ -79,8 +79,8 @@ pub async fn serve(
             () = closing.cancelled() => break Ok(()),
         };
         match line {
-            Ok(Some(Line::Complete(line))) => connection.receive(line).await,
-            Ok(Some(Line::TooLong)) => {
+            Ok(Some(InputLine::Complete(line))) => connection.receive(line).await,
+            Ok(Some(InputLine::TooLong)) => {
                 let problem = format!("a message may have {} bytes", limits.message_bytes);
                 connection
                     .refuse(&Rejected { id: None, error: ErrorObject::invalid_request(problem) })
@@ -107,7 +107,7 @@ pub async fn serve(
     }
 }
 
-struct Connection {
+struct StdioConnection {
     engine: Engine,
     principal: Principal,
     outlet: Outlet,
@@ -123,7 +123,7 @@ struct Connection {
     closing: CancellationToken,
 }
 
-impl Connection {
+impl StdioConnection {
     /// Takes what came in one line.
     ///
     /// Boxed, so that everything behind it is compiled here, once, and not in each crate that calls [`serve`].
@@ -197,7 +197,7 @@ impl Connection {
             let error = ErrorObject::invalid_request(problem);
             return send(answers, Answer::error(Some(&request.id), &error, false)).await;
         };
-        let arrival = Arrival {
+        let arrival = TransportContext {
             principal: self.principal.clone(),
             claims: Claims::default(),
             // There is nobody else.
@@ -246,7 +246,7 @@ impl Connection {
             let problem = "Invalid request: this connection is initialized already";
             return Answer::error(Some(&id), &ErrorObject::invalid_request(problem), false);
         }
-        let peer = Peer { principal: self.principal.clone(), address: None, shares: false };
+        let peer = SessionPeer { principal: self.principal.clone(), address: None, shares: false };
         let outlet = self.outlet.clone();
         match initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet) {
             Ok((session, answer)) => {

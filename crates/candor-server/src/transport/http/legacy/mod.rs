@@ -17,11 +17,11 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{
-    Endpoint, Held, Received, SESSION_ID, SMALL, Taken, hold, respond, serve, version_header,
+    Endpoint, Held, Received, SESSION_ID, SMALL, Slot, hold, respond, serve, version_header,
 };
 use crate::answer::{Answer, join_batch};
 use crate::caller::unsupported_version;
-use crate::exchange::Arrival;
+use crate::exchange::TransportContext;
 use crate::hex::hex;
 use crate::identity::Claims;
 use crate::ledger::key;
@@ -29,7 +29,7 @@ use crate::methods::initialize;
 use crate::outlet::Outlet;
 use crate::response_capacity::ResponseCapacity;
 use crate::seal::random_bytes;
-use crate::session::{Event, Peer, Session, StreamLog};
+use crate::session::{Event, Session, SessionPeer, StreamLog};
 
 pub(super) use streams::get;
 
@@ -105,7 +105,7 @@ fn start(
             let error = ErrorObject::invalid_request(problem);
             return Answer::error(Some(&request.id), &error, false);
         };
-        let arrival = Arrival {
+        let arrival = TransportContext {
             principal: session.peer.principal.clone(),
             claims,
             shares: session.peer.shares,
@@ -146,10 +146,10 @@ fn initialize(
         Some(replica) => replica.session_id(&random),
         None => random,
     };
-    let address = parts.extensions.get::<serve::Peer>().map(|peer| peer.0.ip());
+    let address = parts.extensions.get::<serve::TcpPeer>().map(|peer| peer.0.ip());
     let log = Arc::new(StreamLog::new(streams::STANDALONE.to_owned(), endpoint.engine.limits()));
     let shares = endpoint.http.tells_callers_apart();
-    let (peer, outlet) = (Peer { principal, address, shares }, Outlet::Log(log));
+    let (peer, outlet) = (SessionPeer { principal, address, shares }, Outlet::Log(log));
     match initialize::open(&endpoint.engine, request, peer, session_id.clone(), outlet) {
         Err(error) => respond::error(StatusCode::BAD_REQUEST, Some(&id), &error),
         Ok((session, _)) if !endpoint.sessions.add(session.clone()) => respond::error(
@@ -209,7 +209,7 @@ pub(super) async fn post_batch(
     (principal, claims): (Principal, Claims),
     parts: &Parts,
     messages: &[&str],
-    body: Option<&Arc<Taken>>,
+    body: Option<&Arc<Slot>>,
 ) -> Response {
     let session = match session(endpoint, &principal, &parts.headers) {
         Ok(session) => session,
@@ -286,12 +286,12 @@ pub(super) fn delete(endpoint: &Endpoint, principal: &Principal, parts: &Parts) 
 }
 
 /// Why a request has no session.
-struct Refused {
+struct SessionError {
     status: StatusCode,
     error: ErrorObject,
 }
 
-impl Refused {
+impl SessionError {
     fn response(&self) -> Response {
         respond::error(self.status, None, &self.error)
     }
@@ -306,11 +306,11 @@ fn session(
     endpoint: &Endpoint,
     principal: &Principal,
     headers: &HeaderMap,
-) -> Result<Arc<Session>, Refused> {
+) -> Result<Arc<Session>, SessionError> {
     if let Some(version) = version_header(headers)
         && Revision::from_date(version).is_none()
     {
-        return Err(Refused {
+        return Err(SessionError {
             status: StatusCode::BAD_REQUEST,
             error: unsupported_version(version),
         });
@@ -319,9 +319,9 @@ fn session(
         let error = ErrorObject::invalid_request(
             "Invalid request: open a session with initialize, or send the _meta of revision 2026-07-28 with every request",
         );
-        return Err(Refused { status: StatusCode::BAD_REQUEST, error });
+        return Err(SessionError { status: StatusCode::BAD_REQUEST, error });
     };
-    endpoint.sessions.get(id, principal).ok_or_else(|| Refused {
+    endpoint.sessions.get(id, principal).ok_or_else(|| SessionError {
         status: StatusCode::NOT_FOUND,
         error: ErrorObject::invalid_request(
             "Invalid request: no such session; open a new one with initialize",

@@ -12,7 +12,7 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::super::{EVENTS, Endpoint, SESSION_ID, Taken, accepts, respond, sse};
+use super::super::{EVENTS, Endpoint, SESSION_ID, Slot, accepts, respond, sse};
 use crate::session::{Event, Listening, Session, StreamLog};
 
 /// The stream for messages that belong to no request.
@@ -94,10 +94,10 @@ struct Place {
     primed: bool,
 }
 
-struct Reading {
+struct StreamReader {
     /// Keeps the session from counting as unused.
     _listening: Listening,
-    _room: Option<Taken>,
+    _room: Option<Slot>,
     log: Arc<StreamLog>,
     place: Place,
     closing: CancellationToken,
@@ -108,14 +108,14 @@ fn respond_with(
     session: Arc<Session>,
     log: Arc<StreamLog>,
     place: Place,
-    room: Option<Taken>,
+    room: Option<Slot>,
 ) -> Response {
     // A call's stream ends with its answer; nothing but the server ends the session's own.
     let closing = match log.name() {
         STANDALONE => endpoint.engine.closing().clone(),
         _ => CancellationToken::new(),
     };
-    let reading = Reading { _listening: session.listen(), _room: room, log, place, closing };
+    let reading = StreamReader { _listening: session.listen(), _room: room, log, place, closing };
     let events =
         stream::unfold(
             reading,
@@ -124,7 +124,7 @@ fn respond_with(
     sse::response(events, endpoint.engine.limits().keep_alive)
 }
 
-impl Reading {
+impl StreamReader {
     async fn next(&mut self) -> Option<Bytes> {
         if !self.place.primed {
             self.place.primed = true;
