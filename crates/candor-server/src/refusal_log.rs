@@ -66,7 +66,7 @@ impl RefusalLog {
         match line {
             // A caller that is refused may send paths of any length.
             LogLine::Own => {
-                tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused")
+                tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused");
             }
             LogLine::None => {}
             LogLine::SummaryAfter(left) => {

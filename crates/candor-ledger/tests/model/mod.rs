@@ -471,14 +471,14 @@ impl<'a> World<'a> {
         match foretold {
             // Who needs no approval need not wait for one.
             Some(Some(EventReply::Waiting { .. })) if granted => {
-                assert!(!needs, "nobody has decided")
+                assert!(!needs, "nobody has decided");
             }
             Some(Some(EventReply::Waiting { .. })) if answer == EventReply::NotApproved => {
-                assert!(needs)
+                assert!(needs);
             }
             Some(Some(foretold)) => assert_eq!(foretold, answer, "recall and claim agree"),
             Some(None) => {
-                assert!(granted || needs && answer == EventReply::NotApproved, "{answer:?}")
+                assert!(granted || needs && answer == EventReply::NotApproved, "{answer:?}");
             }
             None => {}
         }
@@ -813,7 +813,7 @@ impl Truth {
                 assert!(self.outcome.is_none() && !self.starts.is_empty(), "unknown though known");
             }
             EventReply::Expired { .. } | EventReply::Abandoned { .. } => {
-                assert!(self.closed.is_some())
+                assert!(self.closed.is_some());
             }
             EventReply::Lost => {}
             EventReply::Waiting { fence, asked: shown, .. } => {

@@ -101,7 +101,7 @@ impl Writer {
                 nodes.iter().rev().try_for_each(|node| self.node(node, back))?;
             }
             PatternNode::Sequence(nodes) => {
-                nodes.iter().try_for_each(|node| self.node(node, back))?
+                nodes.iter().try_for_each(|node| self.node(node, back))?;
             }
             PatternNode::Either(branches) => self.either(branches, back)?,
             PatternNode::Repeat { .. } => self.repeat(node, back)?,
