@@ -385,7 +385,7 @@ async function check() {
 
 /** The sentence that every prompt shows. A call that changes or deletes, and has no tool to undo it, cannot be undone. */
 function undone({ undo, sources }) {
-  if (undo) return `The server says that "${undo}" can undo the call.`;
+  if (undo) return `The server says that ${undo} can undo the call.`;
   if (sources.destructiveHint === "default") return "This tool declares nothing about undo; see its description.";
   return "The server says that the call cannot be undone.";
 }
