@@ -74,14 +74,24 @@ async function expand(element) {
   element.setAttribute("aria-expanded", "true");
   const heard = watch();
   if (element.querySelector(":scope > [role=group]")) return;
-  element.setAttribute("aria-busy", "true");
   // First listen, then look: what changes in between would be in neither.
+  await read(element, heard);
+}
+
+/** Lists the children of an item. One listing at a time: what changes meanwhile is listed again. */
+async function read(element, heard) {
+  element.stale = true;
+  if (element.hasAttribute("aria-busy")) return;
+  element.setAttribute("aria-busy", "true");
   await heard;
-  const group = make("ul", { role: "group" });
   try {
-    const added = await fill(group, element.resource.uri, Number(element.getAttribute("aria-level")) + 1);
-    if (!added.length) group.append(make("li", { class: "soft nothing", role: "none" }, "empty"));
-    element.append(group);
+    while (element.stale) {
+      element.stale = false;
+      const group = make("ul", { role: "group" });
+      const added = await fill(group, element.resource.uri, Number(element.getAttribute("aria-level")) + 1);
+      if (!added.length) group.append(make("li", { class: "soft nothing", role: "none" }, "empty"));
+      replace(element, group);
+    }
   } catch (error) {
     element.setAttribute("aria-expanded", "false");
     says.hidden = false;
@@ -89,6 +99,25 @@ async function expand(element) {
   } finally {
     element.removeAttribute("aria-busy");
   }
+}
+
+/** Puts a new list in the place of the old one. Items that are still there stay as they are: open, chosen, marked. */
+function replace(element, group) {
+  const old = element.querySelector(":scope > [role=group]");
+  if (!old) { element.append(group); return; }
+  const active = document.activeElement;
+  const kept = new Map([...old.children].filter((one) => one.resource).map((one) => [one.resource.uri, one]));
+  for (const fresh of [...group.children]) {
+    const same = kept.get(fresh.resource?.uri);
+    if (!same || same.hasAttribute("aria-expanded") !== fresh.hasAttribute("aria-expanded")) continue;
+    same.resource = fresh.resource;
+    const row = same.querySelector(":scope > .row");
+    row.replaceChildren(...cells(fresh.resource), ...row.querySelectorAll(":scope > .changed"));
+    fresh.replaceWith(same);
+  }
+  const had = old.contains(active) || group.contains(active);
+  old.replaceWith(group);
+  if (had) focus(active.isConnected ? active : element);
 }
 
 const collapse = (element) => element.setAttribute("aria-expanded", "false");
@@ -221,13 +250,7 @@ async function mark(uri) {
   if (!element) return;
   const row = element.querySelector(":scope > .row");
   if (!row.querySelector(".changed")) row.append(make("span", { class: "changed", "data-testid": "changed" }, "changed"));
-  if (element.getAttribute("aria-expanded") === "true") {
-    const had = element.contains(document.activeElement) && element !== document.activeElement;
-    element.querySelector(":scope > [role=group]")?.remove();
-    element.setAttribute("aria-expanded", "false");
-    await expand(element);
-    if (had) focus(element);
-  }
+  if (element.getAttribute("aria-expanded") === "true") await read(element);
   say(`${row.querySelector(".mono").textContent} has changed`);
 }
 
@@ -308,6 +331,7 @@ function reach() {
 }
 
 async function begin() {
+  const uri = new URLSearchParams(location.hash.slice(1)).get("uri");
   try {
     const added = await fill(root, undefined, 1);
     says.hidden = added.length > 0;
@@ -318,7 +342,6 @@ async function begin() {
   } catch (error) {
     says.textContent = error.message;
   }
-  const uri = new URLSearchParams(location.hash.slice(1)).get("uri");
   if (uri) choose(uri, items().find((element) => element.resource?.uri === uri));
 }
 begin();
