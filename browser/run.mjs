@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { chromium } from 'playwright-core';
 import { killAll } from './servers.mjs';
-import { Stage } from './stage.mjs';
+import { Stage, within } from './stage.mjs';
 
 const { CANDOR_CHROMIUM: executablePath, CANDOR_PLACE: place } = process.env;
 
@@ -71,5 +71,5 @@ if (args[0] === '--screenshots') {
     }
   }));
 }
-await browser.close();
+await within(10_000, browser.close());
 process.exit(good ? 0 : 1);

@@ -62,9 +62,19 @@ export class Stage {
   }
 
   async close() {
-    await Promise.all(this.#contexts.map((context) => context.close().catch(() => {})));
+    await Promise.all(this.#contexts.map((context) => within(CLOSING, context.close())));
     await Promise.all(this.servers.map((server) => server.stop()));
   }
+}
+
+/** Chromium sometimes never answers a request to close. */
+const CLOSING = 10_000;
+
+/** Waits for an end, at most so long; how it ends does not matter. */
+export async function within(time, end) {
+  let timer;
+  await Promise.race([end.catch(() => {}), new Promise((late) => { timer = setTimeout(late, time); })]);
+  clearTimeout(timer);
 }
 
 /** What has a `data-testid`. */
