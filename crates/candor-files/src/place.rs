@@ -1,4 +1,4 @@
-//! Where something is, seen from the root: a list of names that has been checked. Whoever holds a [`RootedPath`] need not
+//! Where something is, seen from the root: a list of names that has been checked. Code that holds a [`RootedPath`] need not
 //! check it again. Knows nothing of what is really there.
 
 use std::fmt;

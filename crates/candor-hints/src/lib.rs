@@ -3,7 +3,7 @@
 //! - [`Effect`]: what a call does to what is there: reads, adds, changes, deletes.
 //! - [`Hints`]: the effect, whether a call is safe to retry and whether it reaches outside, in an order of risk with a join.
 //! - [`Annotations`]: the hints of a call, and further fields that are passed on.
-//! - [`DeclaredHints`]: what somebody said of them, with gaps; [`DeclaredHints::effective`] is the only way to read it.
+//! - [`DeclaredHints`]: what an author declared, with gaps; [`DeclaredHints::effective`] is the only way to read it.
 //! - [`EffectTable`]: from a call's arguments to its hints, as data. From one table come the hints of a call, of a call that is
 //!   not complete yet, and the worst case of the tool.
 //! - [`Domain`]: the values that an argument can have. With it, [`EffectTable::flaws`] finds the rows that no call matches.

@@ -66,7 +66,7 @@ const AUTHORIZATION: &str = "Authorization";
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl TargetArgs {
-    /// Returns whether the hints of a server count. Whoever starts a program, or has it run on this machine, lets it do more than any tool of it.
+    /// Returns whether the hints of a server count. A user who starts a program, or runs it on this machine, allows it more than any of its tools can do.
     /// A URL of a project's file is nobody's we know, wherever it leads.
     pub(crate) fn trust(&self, found: &ResolvedTarget) -> Trust {
         let of_project = matches!(found.origin, Origin::File { owner: Owner::Project, .. });

@@ -65,7 +65,7 @@ pub(crate) struct RateInput<'a> {
     pub(crate) goes_on: bool,
 }
 
-/// A call that was let through. What it took of the rate it gives back when it is dropped before it [begins](RatePermit::begins).
+/// A call that the rate allows. It gives back what it took when it is dropped before it [begins](RatePermit::begins).
 pub(crate) struct RatePermit {
     rates: RateLimiter,
     whose: RateKey,

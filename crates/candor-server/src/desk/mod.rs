@@ -1,7 +1,7 @@
 //! What an operator sees and does: calls that wait for a person, operations that are on record, and the words for them. It needs a
 //! ledger and no server, so that one place shows what all servers do that write to it.
 //!
-//! - [`ApprovalRequest`], [`RequestDetails`]: a call that waits, and what a person is told of it; [`decide`], [`GrantDraft`]: their word on it.
+//! - [`ApprovalRequest`], [`RequestDetails`]: a call that needs approval, and what the reviewer sees; [`decide`], [`GrantDraft`]: the answer.
 //! - [`OperationView`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`ReportedResult`], [`resolve`].
 //! - [`state`](mod@state): the words for the state of an operation and for its outcome.
 //! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.

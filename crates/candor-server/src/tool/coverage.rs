@@ -253,6 +253,9 @@ mod tests {
         for (property, at) in [(&list, "/a/0"), (&list, "/a/1"), (&pair, "/a/1")] {
             assert_eq!(said(property, true, when(at, Condition::equals("delete"))), "fine", "{at}");
         }
+        // Without a list before it, `additionalItems` means nothing.
+        let open = json!({"type": "array", "prefixItems": [{"type": "integer"}], "additionalItems": false});
+        assert_eq!(said(&open, true, when("/a/1", Condition::equals("x"))), "fine");
         let not_zero = json!({"type": "integer", "not": {"const": 0}});
         assert!(said(&not_zero, true, when("a", Condition::equals(0))).contains("never matches"));
     }

@@ -37,6 +37,8 @@ pub(super) struct Domains<'s> {
     references: RefCell<Option<References<'s>>>,
     /// Whether keywords beside a reference count.
     beside_reference: bool,
+    /// Whether `prefixItems` counts.
+    has_prefixes: bool,
 }
 
 /// What is known of an argument.
@@ -56,7 +58,13 @@ impl<'s> Domains<'s> {
         let written = root["$schema"].as_str().unwrap_or_default();
         let beside_reference =
             !["draft-04", "draft-06", "draft-07"].iter().any(|old| written.contains(old));
-        Self { root, references: RefCell::new(References::of(root)), beside_reference }
+        let has_prefixes = beside_reference && !written.contains("2019-09");
+        Self {
+            root,
+            references: RefCell::new(References::of(root)),
+            beside_reference,
+            has_prefixes,
+        }
     }
 
     /// What the schema says of the argument at this pointer.
@@ -83,8 +91,9 @@ impl<'s> Domains<'s> {
                     Some(Members::None) => missing = true,
                     None => (missing, closed) = (true, false),
                 }
-                if let Some(schemas) =
-                    index(&name).filter(|_| types.array).and_then(|i| items(place, i))
+                if let Some(schemas) = index(&name)
+                    .filter(|_| types.array)
+                    .and_then(|i| items(place, i, self.has_prefixes))
                 {
                     children.extend(self.all_of(schemas));
                 }
@@ -184,23 +193,22 @@ fn index(name: &str) -> Option<usize> {
 }
 
 /// What is said of the element at this position. None if there is no such element.
-fn items<'s>(place: &Alternative<'s>, index: usize) -> Option<Vec<&'s Value>> {
+fn items<'s>(place: &Alternative<'s>, index: usize, has_prefixes: bool) -> Option<Vec<&'s Value>> {
     let mut schemas = Vec::new();
     for keywords in place {
         let most = keywords.get("maxItems").and_then(Value::as_u64);
         if most.is_some_and(|most| most <= index as u64) {
             return None;
         }
-        // Before 2020-12, `items` was a list where `prefixItems` is now.
-        let first = keywords
-            .get("prefixItems")
-            .or_else(|| keywords.get("items")?.is_array().then(|| &keywords["items"]));
-        let first = first.and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
-        let rest = keywords
-            .get("items")
-            .filter(|items| !items.is_array())
-            .or_else(|| keywords.get("additionalItems"));
-        match first.get(index).or(rest) {
+        // Before 2020-12, `items` may be a list, `additionalItems` is about the rest, and `prefixItems` means nothing.
+        let (first, rest) = match keywords.get("items") {
+            Some(Value::Array(first)) => (Some(first), keywords.get("additionalItems")),
+            rest => {
+                let first = keywords.get("prefixItems").and_then(Value::as_array);
+                (first.filter(|_| has_prefixes), rest)
+            }
+        };
+        match first.and_then(|first| first.get(index)).or(rest) {
             Some(Value::Bool(false)) => return None,
             Some(schema) => schemas.push(schema),
             None => {}
@@ -315,7 +323,8 @@ fn lengths(place: &Alternative<'_>) -> Lengths {
 
 /// Returns true if a schema refers to no other.
 fn is_self_contained(schema: &Value) -> bool {
-    !schema.to_string().contains("Ref\"") && !schema.to_string().contains("$ref\"")
+    let text = schema.to_string();
+    !text.contains("Ref\"") && !text.contains("$ref\"")
 }
 
 /// Whether an alternative allows a value, by the validator itself.
