@@ -1,4 +1,4 @@
-//! What a running server says of itself, and who is connected to it.
+//! What a running server reports about itself and its sessions.
 
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
@@ -9,17 +9,17 @@ use candor_protocol::{Principal, Revision};
 use crate::engine::Engine;
 use crate::session::Session;
 
-/// What a server says of itself.
+/// What a server reports about itself.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct About {
     /// Its name and version.
     pub info: Implementation,
-    /// Advice for models.
+    /// Advice for models on how to use the server.
     pub instructions: Option<String>,
     /// What it can do, in either era.
     pub capabilities: ServerCapabilities,
-    /// The revisions of the protocol that it speaks.
+    /// The revisions of the protocol that it supports.
     pub revisions: &'static [Revision],
 }
 
@@ -31,10 +31,10 @@ impl About {
     }
 }
 
-/// The longest name that hosts take.
+/// The longest name that hosts accept.
 const LONGEST_HOST_NAME: usize = 64;
 
-/// Returns a name that hosts take, and that needs no quotes in a shell: letters, digits, hyphens and underscores.
+/// Returns a name that hosts accept and that needs no quotes in a shell: letters, digits, hyphens and underscores.
 #[must_use]
 pub fn host_name(name: &str) -> String {
     let allowed = |c: char| c.is_ascii_alphanumeric() || c == '_';
@@ -47,21 +47,21 @@ pub fn host_name(name: &str) -> String {
     }
 }
 
-/// A client that is connected: it speaks a legacy revision, as only those have sessions.
+/// An open session. Its client speaks a legacy revision, because only those have sessions.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct SessionView {
-    /// For whom it acts.
+    /// The principal of the session.
     pub principal: Principal,
-    /// What it says it is.
+    /// The name and version that the client reports.
     pub client: Option<Implementation>,
-    /// What it speaks.
+    /// The revision that the session uses.
     pub revision: Revision,
-    /// For how long it has said nothing.
+    /// The time since the last request or open stream.
     pub idle: Duration,
 }
 
-/// The sessions that are open, whoever holds them.
+/// All open sessions, of every transport.
 #[derive(Debug, Default)]
 pub(crate) struct Connected(Mutex<Vec<Weak<Session>>>);
 
@@ -79,7 +79,7 @@ impl Connected {
 }
 
 impl Engine {
-    /// What the server says of itself.
+    /// Returns what the server reports about itself.
     #[must_use]
     pub fn about(&self) -> About {
         let parts = self.parts();
@@ -91,7 +91,7 @@ impl Engine {
         }
     }
 
-    /// Who is connected, in the order in which they came.
+    /// Returns the open sessions, oldest first.
     #[must_use]
     pub fn sessions(&self) -> Vec<SessionView> {
         let view = |session: Arc<Session>| SessionView {

@@ -1,4 +1,4 @@
-//! The last stage: a result or an error becomes the bytes of a JSON-RPC answer, in the client's era.
+//! The last stage: encodes a result or an error as a JSON-RPC answer, in the client's era.
 
 use bytes::Bytes;
 use candor_protocol::json::{Object, RawValue};
@@ -16,7 +16,7 @@ use crate::response_capacity::{ResponseCapacity, SMALL};
 use crate::weight;
 use crate::written::Written;
 
-/// What a request came to, ready to be sent.
+/// The answer to a request, ready to be sent.
 #[derive(Debug, Clone)]
 pub(crate) enum Answer {
     /// A result.
@@ -32,10 +32,10 @@ pub(crate) enum Answer {
         message: Written,
         /// Its code.
         code: i64,
-        /// Whether a method had taken the request; if not, the request itself was at fault.
+        /// Whether a method handled the request. If not, the request itself was invalid.
         dispatched: bool,
     },
-    /// Nothing: the client has taken its request back.
+    /// No answer: the client cancelled its request.
     Silent,
 }
 
@@ -44,12 +44,12 @@ impl Answer {
         Self::Error { message: write_error(id, error).into(), code: error.code(), dispatched }
     }
 
-    /// Whether it is the result of an earlier call.
+    /// Returns true if it is the result of an earlier call.
     pub(crate) const fn is_replayed(&self) -> bool {
         matches!(self, Self::Result { replayed: true, .. })
     }
 
-    /// The same, as the result of an earlier attempt.
+    /// Marks it as the result of an earlier attempt.
     pub(crate) fn replayed(self) -> Self {
         match self {
             Self::Result { message, .. } => Self::Result { message, replayed: true },
@@ -57,7 +57,7 @@ impl Answer {
         }
     }
 
-    /// How many bytes it has for itself: what was written for all who ask is not its own.
+    /// Returns the number of bytes that only this answer holds. A list that is encoded once and shared does not count.
     pub(crate) fn own_bytes(&self) -> usize {
         match self {
             Self::Result { message, .. } | Self::Error { message, .. } => message.own_bytes(),
@@ -65,7 +65,7 @@ impl Answer {
         }
     }
 
-    /// The message to send, if there is one.
+    /// Returns the message to send, if there is one.
     #[must_use]
     pub(crate) fn into_written(self) -> Option<Written> {
         match self {
@@ -74,39 +74,38 @@ impl Answer {
         }
     }
 
-    /// The same in one piece.
+    /// Returns the message to send in one piece, if there is one.
     #[must_use]
     pub(crate) fn into_message(self) -> Option<Bytes> {
         self.into_written().map(Written::into_bytes)
     }
 }
 
-/// The answers to a batch, as one message.
+/// Joins the answers to a batch into one message.
 pub(crate) fn join_batch(answers: &[Bytes]) -> Bytes {
     [b"[".as_slice(), &answers.join(b",".as_slice()), b"]"].concat().into()
 }
 
-/// How long and by whom a result may be kept. Modern clients get it with every list, every read and
-/// with `server/discover`.
+/// How long and by whom a result may be cached. Modern clients get it with every list, every read and with `server/discover`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct CacheHint {
-    /// Milliseconds during which the result counts as fresh; 0 means ask again each time.
+    /// Milliseconds during which the result counts as fresh. With 0, clients ask again each time.
     pub ttl_ms: u64,
-    /// Who may share it.
+    /// Which callers may share it.
     pub scope: CacheScope,
 }
 
-/// Who may share a cached result.
+/// Which callers may share a cached result.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum CacheScope {
-    /// Everybody: it holds nothing about the caller.
+    /// All: it holds nothing about the caller.
     Public,
-    /// Nobody but the caller it was made for.
+    /// Only the caller that it was made for.
     Private,
 }
 
 impl Default for CacheHint {
-    /// Ask again each time, share with nobody: never wrong, only slow.
+    /// Returns a hint to ask again each time and to share nothing: never wrong, only slow.
     fn default() -> Self {
         Self { ttl_ms: 0, scope: CacheScope::Private }
     }
@@ -116,12 +115,12 @@ impl Default for CacheHint {
 pub(crate) trait Body: Members {
     fn meta(&mut self) -> &mut Option<Object>;
 
-    /// A part that was written before, for which the body has put [`PLACE`].
+    /// Returns a part that was encoded before. The body has put [`PLACE`] in its position.
     fn shared(&self) -> Option<Bytes> {
         None
     }
 
-    /// About how many bytes it has in memory, if these may be many.
+    /// Returns about how many bytes it holds in memory, if these may be many.
     fn weight(&self) -> usize {
         0
     }
@@ -155,12 +154,12 @@ impl Members for Empty {
 }
 bodies!(Empty;);
 
-/// Stands for a part that was written before. Comes before anything that is not our own words, so that the first is the
-/// right one; as JSON it has more letters.
+/// The placeholder of a part that was encoded before. The body writes it before any text of a caller or a handler, so the first one
+/// found is the right one.
 const PLACE: &str = "\u{0}";
 const PLACE_AS_JSON: &[u8] = br#""\u0000""#;
 
-/// A page of a list, its items as text that was written before.
+/// A page of a list whose items are encoded already.
 pub(crate) struct ListPage {
     pub(crate) key: &'static str,
     pub(crate) items: Bytes,
@@ -188,7 +187,7 @@ impl Body for ListPage {
     }
 }
 
-/// Whether a modern result is the last word.
+/// Whether a modern result ends the request or asks for input.
 #[derive(Clone, Copy)]
 pub(crate) enum Finality {
     Complete,
@@ -228,7 +227,7 @@ impl Encoder<'_> {
         let weight = body.weight();
         let mut bytes = 0;
         if weight > SMALL {
-            // What it becomes is known before it is built: then it is refused, or built in one piece.
+            // Measured before it is built: then the server refuses it, or builds it in one allocation.
             bytes = measure_result(self.id, &stamped);
             if let Some(capacity) = self.response
                 && let Err(full) = capacity.reserve(weight.saturating_add(bytes))
@@ -245,11 +244,11 @@ impl Encoder<'_> {
     }
 }
 
-/// What the modern era wants on every result.
+/// What the modern era requires in every result.
 struct Stamp<'a> {
     finality: Finality,
     cache: Option<CacheHint>,
-    /// Unless it stands in the body's own metadata.
+    /// `None` if it is in the body's own metadata.
     server_info: Option<&'a RawValue>,
 }
 
@@ -287,7 +286,7 @@ impl<T: Members> Serialize for Stamped<'_, T> {
     }
 }
 
-/// Metadata that says who answers, and nothing else.
+/// Metadata that only names the server.
 struct ServerInfo<'a>(&'a RawValue);
 
 impl Serialize for ServerInfo<'_> {

@@ -1,4 +1,4 @@
-//! The arguments of a call: decoded once, shared by everything that looks at them.
+//! The arguments of a call: decoded once and shared by every stage.
 
 use std::ops::Deref;
 use std::sync::Arc;
@@ -23,7 +23,7 @@ use serde_json::{Map, Value};
 pub struct Arguments(Arc<Value>);
 
 impl Arguments {
-    /// Decodes arguments; absent ones are the empty object.
+    /// Decodes arguments. Absent ones become the empty object.
     pub(crate) fn decode(sent: Option<Json<'_>>) -> Result<Self, String> {
         let Some(sent) = sent else {
             return Ok(Self(Arc::new(Value::Object(Map::new()))));
@@ -48,7 +48,7 @@ impl Arguments {
         Self(Arc::new(value))
     }
 
-    /// The same without one of them. Copied only if it is there and somebody else looks at them.
+    /// Returns the arguments without one of them. Copies them only if it is present and they are shared.
     pub(crate) fn without(mut self, name: &str) -> Self {
         self.remove(name);
         self
@@ -68,22 +68,22 @@ impl Arguments {
         }
     }
 
-    /// The arguments as one JSON value, always an object.
+    /// Returns the arguments as one JSON value, always an object.
     #[must_use]
     pub fn as_value(&self) -> &Value {
         &self.0
     }
 
-    /// The arguments as a type of yours.
+    /// Parses the arguments as your own type.
     pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         T::deserialize(&*self.0)
     }
 }
 
-/// Gives every whole number one spelling: `1.0` and `1e0` are `1`. Whoever looks at arguments, be it a handler, a function that
-/// says what a call does, or the digest that recognises a call, sees the same for the same call.
+/// Gives every whole number one form: `1.0` and `1e0` become `1`. So handlers, effect functions and the digest that recognizes a
+/// retry see the same value for the same call.
 fn settle(value: &mut Value) {
-    /// Up to here every whole number is a double of its own.
+    /// Up to this number, a double represents every whole number exactly.
     const EXACT: f64 = 9_007_199_254_740_992.0;
     match value {
         Value::Number(number) if number.is_f64() => {

@@ -1,10 +1,10 @@
-//! Questions that a handler can put to its client: to the person, to the model, for the folders.
+//! Questions that a handler can ask its client: for the user, for the model, or for the folders.
 //!
-//! Written once for both eras. In the legacy era a question is a request to the client, and the
-//! handler waits. In the modern era the answer to the client's own request is the question, and the
-//! client sends the request again with the answers: **each round runs the handler again from its
-//! beginning**, with the earlier answers at hand. So whatever stands before the last question must
-//! have no effect, and must ask the same questions when it gets the same answers.
+//! The API is the same in both eras. In the legacy era a question is a request to the client, and the handler waits. In the modern
+//! era the question is the answer to the client's own request, and the client sends the request again with the answers.
+//!
+//! **Each round runs the handler again from its beginning**, with the earlier answers available. So the code before the last
+//! question must have no effect, and must ask the same questions if it gets the same answers.
 
 use candor_protocol::Era;
 use candor_protocol::json::{Decode, Object, RawValue, raw};
@@ -22,7 +22,7 @@ use std::fmt;
 use crate::caller::ClientInfo;
 use crate::ctx::Ctx;
 
-/// A question to the person behind the client, for [`Ctx::elicit`].
+/// A question to the user of the client, for [`Ctx::elicit`].
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -32,7 +32,7 @@ use crate::ctx::Ctx;
 ///
 /// let order = JsonTool::open("order", |_, ctx| async move {
 ///     let form = json!({"type": "object", "properties": {"size": {"type": "string", "enum": ["S", "L"]}}, "required": ["size"]});
-///     // In the modern era the handler starts again from here with the answer: nothing before it may have an effect.
+///     // In the modern era the handler starts again from here with the answer: the code before this must have no effect.
 ///     match ctx.elicit(Elicit::form("Which size?", &form)).await? {
 ///         ElicitAnswer::Accepted(answer) => Ok(format!("ordered in {}", answer["size"])),
 ///         _ => Err(ToolError::new("Nothing was ordered")),
@@ -56,17 +56,17 @@ enum ElicitKind {
 }
 
 impl Elicit {
-    /// A form. The schema is an object of strings, numbers, booleans and choices.
+    /// Returns a question with a form. The schema is an object of strings, numbers, booleans and choices.
     pub fn form(message: impl Into<String>, schema: &Value) -> Self {
         Self { key: None, kind: ElicitKind::Form(ElicitForm::new(message, raw(schema))) }
     }
 
-    /// A page that the person should visit.
+    /// Returns a question with a page for the user to visit.
     pub fn url(message: impl Into<String>, url: impl Into<String>) -> Self {
         Self { key: None, kind: ElicitKind::Url(ElicitUrl::new("url", message, url)) }
     }
 
-    /// Names the question on the wire. Without a name it is numbered.
+    /// Sets the name of the question on the wire. Without one, the question is numbered.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -74,19 +74,19 @@ impl Elicit {
     }
 }
 
-/// What the person did with a question.
+/// What the user did with a question.
 #[derive(Debug, Clone)]
 pub enum ElicitAnswer {
-    /// Answered it; a form's answer fits the schema it was asked with.
+    /// The user answered. The answer to a form matches the form's schema.
     Accepted(Value),
-    /// Said no.
+    /// The user said no.
     Declined,
-    /// Left without an answer.
+    /// The user left without an answer.
     Cancelled,
 }
 
 impl ElicitAnswer {
-    /// The answer, if there is one.
+    /// Returns the answer, if there is one.
     #[must_use]
     pub fn accepted(&self) -> Option<&Value> {
         match self {
@@ -95,12 +95,12 @@ impl ElicitAnswer {
         }
     }
 
-    /// The answer as a type of yours; `None` if the person gave none.
+    /// Parses the answer as your own type. Returns `None` if the user gave none.
     pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<Option<T>> {
         self.accepted().map(T::deserialize).transpose()
     }
 
-    /// `accept`, `decline` or `cancel`.
+    /// Returns `accept`, `decline` or `cancel`.
     #[must_use]
     pub fn action(&self) -> &'static str {
         match self {
@@ -111,7 +111,7 @@ impl ElicitAnswer {
     }
 }
 
-/// A question to the model behind the client, for [`Ctx::sample`].
+/// A question to the model of the client, for [`Ctx::sample`].
 ///
 /// ```
 /// use candor_server::{Ctx, Sample, tool::ToolError};
@@ -128,13 +128,13 @@ pub struct Sample {
 }
 
 impl Sample {
-    /// A single prompt.
+    /// Returns a question with a single prompt.
     pub fn new(prompt: impl Into<String>, max_tokens: u32) -> Self {
         let turn = SamplingMessage::new(Role::User, SamplingContent::One(Content::text(prompt)));
         Self::from(CreateMessageParams::new(vec![turn], max_tokens))
     }
 
-    /// Names the question on the wire. Without a name it is numbered.
+    /// Sets the name of the question on the wire. Without one, the question is numbered.
     #[must_use]
     pub fn key(mut self, key: impl Into<String>) -> Self {
         self.key = Some(key.into());
@@ -148,23 +148,23 @@ impl From<CreateMessageParams> for Sample {
     }
 }
 
-/// Why there is no answer.
+/// Why a question has no answer.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum AskError {
-    /// The client has not said that it can answer such questions. Holds what it would have to declare.
+    /// The client did not declare that it supports such questions. Holds the capability that it would have to declare.
     NotSupported(Value),
     /// The client did not answer in time.
     TimedOut,
-    /// The client is gone, or took its request back.
+    /// The client is gone, or cancelled its request.
     Gone,
-    /// The request came in a batch, where nothing but its answer can be sent.
+    /// The request came in a batch, where the server can send only its answer.
     NoChannel,
     /// The client answered with an error.
     Refused(ErrorObject),
-    /// The client's answer is not an answer to this question.
+    /// The client's answer does not match the question.
     Malformed(String),
-    /// A form cannot be made of this type. Holds the reason.
+    /// This type cannot be a form. Holds the reason.
     NotAForm(String),
 }
 
@@ -187,7 +187,7 @@ impl fmt::Display for AskError {
 impl std::error::Error for AskError {}
 
 impl AskError {
-    /// The protocol error that this is in the modern era, where it is one.
+    /// Returns the protocol error for this in the modern era, if there is one.
     pub(crate) fn protocol_error(&self, era: Era) -> Option<ErrorObject> {
         match (self, era) {
             (Self::NotSupported(needed), Era::Modern) => Some(
@@ -205,7 +205,7 @@ impl AskError {
     }
 }
 
-/// A question as it goes out.
+/// A question as it is sent.
 pub(crate) struct Question {
     pub(crate) key: Option<String>,
     pub(crate) request: InputRequest,
@@ -253,7 +253,7 @@ fn check_form(schema: &RawValue, content: &Value) -> Result<(), AskError> {
         Ok(schema) => {
             schema.check(content).map_err(|invalid| AskError::Malformed(invalid.to_string()))
         }
-        // Ours, so not the client's fault; the client has shown the form, so the answer stands.
+        // The schema is the server's, so this is not the client's fault. The client has shown the form, so the answer is accepted.
         Err(error) => {
             tracing::warn!(%error, "the schema of an elicitation form cannot be compiled; its answer was not checked");
             Ok(())
@@ -278,7 +278,7 @@ pub(crate) async fn roots(ctx: &Ctx) -> Result<Vec<Root>, AskError> {
     Ok(result.roots)
 }
 
-/// Whether a client has said that it can answer a question that was put to another.
+/// Returns an error if a client did not declare support for a question that another client was asked.
 pub(crate) fn answerable(question: &InputRequest, client: &ClientInfo) -> Result<(), AskError> {
     let can = &client.capabilities;
     let member = |name: &str| {
@@ -303,7 +303,7 @@ fn need(declared: bool, capability: &Value) -> Result<(), AskError> {
     if declared { Ok(()) } else { Err(AskError::NotSupported(capability.clone())) }
 }
 
-/// Puts a question in the way of the client's era.
+/// Asks a question as the client's era requires, and returns the answer.
 async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
     let answer = match ctx.era() {
         Era::Modern => ctx.round().answer_to(question, ctx.ended()).await?,
@@ -312,15 +312,15 @@ async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
     T::decode((&*answer).into()).map_err(|e| AskError::Malformed(e.to_string()))
 }
 
-/// What a client can do, in the words of the wire: for a handler that asks only what can be answered.
+/// What a client supports, for a handler that asks only what the client can answer.
 impl ClientInfo {
-    /// True if the person can be asked by a form.
+    /// Returns true if the client can show its user a form.
     #[must_use]
     pub fn can_elicit(&self) -> bool {
         self.capabilities.elicits_forms()
     }
 
-    /// True if the model can be asked.
+    /// Returns true if the client can ask its model.
     #[must_use]
     pub fn can_sample(&self) -> bool {
         self.capabilities.sampling.is_some()

@@ -1,4 +1,4 @@
-//! Running a handler once: to its end, to its first questions that have no answer yet, or into a panic.
+//! Runs a handler once: to its end, to its first unanswered questions, or into a panic.
 
 use std::panic::AssertUnwindSafe;
 
@@ -14,20 +14,20 @@ pub(crate) enum AttemptEnd<T> {
     Done(T),
     /// With questions for a modern client.
     Asks(Questions),
-    /// With a panic; it has been logged.
+    /// With a panic, which is in the log.
     Panicked,
-    /// Not in time; it has been stopped, and that has been logged.
+    /// Not in time. The handler was stopped, which is in the log.
     TookTooLong,
 }
 
-/// What is run: its method, and its name among others.
+/// What is run: the method, and the name of the tool or prompt.
 #[derive(Clone, Copy)]
 pub(crate) struct RunSubject<'a> {
     pub(crate) method: &'static str,
     pub(crate) name: &'a str,
 }
 
-/// Runs a handler, for as long as it takes.
+/// Runs a handler without a time limit.
 pub(crate) async fn attempt<T, F>(
     ctx: &Ctx,
     subject: RunSubject<'_>,
@@ -36,7 +36,7 @@ pub(crate) async fn attempt<T, F>(
 where
     F: Future<Output = T>,
 {
-    // A handler may panic before its first await, so it is called inside.
+    // A handler may panic before its first await, so the call is inside the `async` block.
     let started = AssertUnwindSafe(async { handler(ctx.clone()).await }).catch_unwind();
     match ctx.round().run(started).await {
         Some(Ok(value)) => AttemptEnd::Done(value),
@@ -52,7 +52,7 @@ where
     }
 }
 
-/// The same, within the time that a caller waits.
+/// Runs a handler within the deadline of its context.
 pub(crate) async fn attempt_in_time<T, F>(
     ctx: &Ctx,
     subject: RunSubject<'_>,

@@ -1,4 +1,4 @@
-//! Who is asking, over HTTP.
+//! Authentication of callers over HTTP.
 
 use std::collections::{HashMap, HashSet};
 use std::fmt;
@@ -21,7 +21,7 @@ pub use http;
 /// use candor_server::auth::{Authenticator, Identity, Unauthorized};
 /// use candor_server::{BoxFuture, protocol::Principal};
 ///
-/// /// What the proxy knows of a user; a handler reads it with `ctx.claims::<Staff>()`.
+/// /// What the proxy knows about a user. A handler reads it with `ctx.claims::<Staff>()`.
 /// struct Staff {
 ///     team: String,
 /// }
@@ -44,28 +44,27 @@ pub use http;
 /// }
 /// ```
 pub trait Authenticator: Send + Sync + 'static {
-    /// The caller, from what the request's head says.
+    /// Finds the caller from the request's head.
     fn authenticate<'a>(
         &'a self,
         request: &'a Parts,
     ) -> BoxFuture<'a, Result<Identity, Unauthorized>>;
 
-    /// Whether a principal may decide about the calls of others and see what everybody has called. Nobody may, unless this
-    /// says so.
+    /// Returns true if a principal may answer approval requests and read the history of all callers. By default, no principal may.
     fn is_operator(&self, principal: &Principal) -> bool {
         let _ = principal;
         false
     }
 }
 
-/// A request whose principal is not known: answered with 401 and this challenge.
+/// A request without a known principal. The server answers with 401 and this challenge.
 #[derive(Debug, Clone)]
 pub struct Unauthorized {
     /// The `WWW-Authenticate` header.
     pub challenge: HeaderValue,
 }
 
-/// Static bearer tokens. Only their hashes are kept.
+/// Static bearer tokens. Only their hashes are stored.
 ///
 /// ```
 /// use candor_server::auth::BearerTokens;
@@ -79,17 +78,17 @@ pub struct BearerTokens {
     operators: HashSet<Principal>,
 }
 
-/// The principal of whoever holds the launch token of a console.
+/// The principal of a user with the launch token of a console.
 pub const OPERATOR: &str = "operator";
 
-/// What the principals of users of the operating system begin with, who call over stdio: by number on Unix.
+/// The prefix of principals over stdio on Unix. The user's number follows.
 pub const UID: &str = "uid:";
 
-/// The same where users have no numbers: by name.
+/// The prefix of principals over stdio where users have no numbers. The user's name follows.
 pub const USER: &str = "user:";
 
-/// Whose name this is, if it is the server's own to give: a token by that name would be taken for somebody whom it does not stand
-/// for, in every ledger that both write to.
+/// Returns the owner of a name that only the server itself may assign, or `None` for other names. A token with such a name would be
+/// taken for that owner, in every ledger that both write to.
 ///
 /// ```
 /// use candor_server::auth::reserved;
@@ -110,11 +109,11 @@ pub fn reserved(name: &str) -> Option<&'static str> {
     }
 }
 
-/// A line that is not `NAME sha256:HEX`, or whose name is the server's own.
+/// An invalid line: not `NAME sha256:HEX`, or with a reserved name.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TokenError {
     line: usize,
-    /// The name that is the server's own, and whose it is.
+    /// The reserved name, and its owner.
     reserved: Option<(String, &'static str)>,
 }
 
@@ -138,8 +137,8 @@ impl fmt::Display for TokenError {
 impl std::error::Error for TokenError {}
 
 impl BearerTokens {
-    /// Reads lines of `NAME sha256:HEX`, with `operator` behind it for who may decide about the calls of others; empty lines
-    /// and `#` comments are skipped.
+    /// Parses lines of `NAME sha256:HEX`, with `operator` at the end for a principal that is an operator. Skips empty lines and `#`
+    /// comments.
     pub fn from_lines(text: &str) -> Result<Self, TokenError> {
         let mut tokens = Self::default();
         for (i, line) in text.lines().enumerate() {
@@ -164,28 +163,28 @@ impl BearerTokens {
         Ok(tokens)
     }
 
-    /// Lets a token in.
+    /// Accepts a token.
     #[must_use]
     pub fn token(mut self, token: &str, principal: Principal) -> Self {
         self.by_hash.insert(hash(token), principal);
         self
     }
 
-    /// Lets a principal decide about the calls of others.
+    /// Makes a principal an operator.
     #[must_use]
     pub fn operator(mut self, principal: Principal) -> Self {
         self.operators.insert(principal);
         self
     }
 
-    /// The line that lets a token in, for [`BearerTokens::from_lines`].
+    /// Returns the line for a token that [`BearerTokens::from_lines`] parses.
     #[must_use]
     pub fn line(name: &str, token: &str) -> String {
         let hex: String = hash(token).iter().map(|byte| format!("{byte:02x}")).collect();
         format!("{name} sha256:{hex}")
     }
 
-    /// True if no token lets anybody in.
+    /// Returns true if no token is accepted.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.by_hash.is_empty()
@@ -205,8 +204,8 @@ fn entry(line: &str) -> Option<(&str, [u8; 32])> {
     Some((name, bytes))
 }
 
-/// Tokens are long and random, so a plain hash does not help to guess them; and a look-up by hash tells
-/// nothing about the token by its timing.
+/// Hashes a token. Tokens are long and random, so a plain hash is enough. The lookup by hash leaks nothing about the token through
+/// its timing.
 fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }

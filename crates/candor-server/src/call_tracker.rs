@@ -1,4 +1,4 @@
-//! Requests that are running, by id, so that a client can take one back.
+//! Running requests by id, so that a client can cancel one.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -16,17 +16,17 @@ struct RunningTools {
     begun: u64,
 }
 
-/// A running request; forgotten when dropped.
+/// A running request. Dropping it removes it from the tracker.
 pub(crate) struct Tracked {
     tracker: CallTracker,
     id: RequestId,
-    /// Tells it from a later request with the same id.
+    /// Distinguishes it from a later request with the same id.
     number: u64,
     pub(crate) cancel: CancellationToken,
 }
 
 impl CallTracker {
-    /// Notes that a request runs; none if one with this id already does.
+    /// Records that a request runs. Returns `None` if a request with this id runs already.
     pub(crate) fn begin(&self, id: &RequestId) -> Option<Tracked> {
         let mut running = self.lock();
         if running.by_id.contains_key(id) {
@@ -38,8 +38,8 @@ impl CallTracker {
         Some(Tracked { tracker: self.clone(), id: id.clone(), number, cancel })
     }
 
-    /// Takes a request back; its id is free at once. One that is unknown or done is no error: the two may have
-    /// crossed.
+    /// Cancels a request and frees its id at once. An unknown or finished request is not an error: its answer and the cancellation
+    /// may have crossed.
     pub(crate) fn cancel(&self, id: &RequestId) {
         let taken_back = self.lock().by_id.remove(id);
         if let Some((_, cancel)) = taken_back {
@@ -47,7 +47,7 @@ impl CallTracker {
         }
     }
 
-    /// Takes everything back.
+    /// Cancels all requests.
     pub(crate) fn cancel_all(&self) {
         self.lock().by_id.values().for_each(|(_, cancel)| cancel.cancel());
     }

@@ -1,4 +1,4 @@
-//! What is known about the client of a request.
+//! What the server knows about the client of a request.
 
 use std::sync::Arc;
 
@@ -9,16 +9,16 @@ use candor_protocol::types::{ClientCapabilities, Implementation, LogLevel};
 use candor_protocol::{Era, Revision};
 use serde_json::json;
 
-/// A client as it describes itself, for [`Ctx::client`](crate::Ctx::client): per session in the legacy era, per request in the modern one.
-/// To call servers, see the crate `candor-client`.
+/// A client as it describes itself, for [`Ctx::client`](crate::Ctx::client): per session in the legacy era, per request in the
+/// modern one. To call servers, see the crate `candor-client`.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ClientInfo {
-    /// The revision it speaks.
+    /// The revision that it speaks.
     pub revision: Revision,
-    /// What it can do. Only what stands here may be asked of it.
+    /// What it supports. The server may ask it for nothing else.
     pub capabilities: ClientCapabilities,
-    /// Where it says what it is; read when somebody asks for it, which most requests never do.
+    /// Holds its name and version. Decoded on demand, because most requests never need them.
     meta: Arc<Object>,
 }
 
@@ -32,18 +32,18 @@ impl ClientInfo {
         Self { revision, capabilities, meta: Arc::new(meta) }
     }
 
-    /// What it says it is. For display and logs; decides nothing.
+    /// Returns the name and version that the client reports. For display and logs only: no decision depends on them.
     #[must_use]
     pub fn info(&self) -> Option<Implementation> {
         self.meta.read(meta::CLIENT_INFO).ok().flatten()
     }
 
-    /// The same as it has said it.
+    /// Returns the name and version as the client sent them, in JSON.
     pub(crate) fn said(&self) -> Option<&str> {
         self.meta.get(meta::CLIENT_INFO).map(Json::text)
     }
 
-    /// Reads what a modern request says of its client.
+    /// Reads the client's description from the `_meta` of a modern request.
     pub(crate) fn from_meta(meta: Arc<Object>) -> Result<Self, ErrorObject> {
         let version = required(&meta, meta::PROTOCOL_VERSION, Json::as_str)?;
         let revision = Revision::from_date(&version)
@@ -71,17 +71,16 @@ fn in_meta(e: Malformed) -> ErrorObject {
     ErrorObject::invalid_params(format!("Invalid params: {}", e.within("_meta").within("params")))
 }
 
-/// The error for a revision that is not served.
+/// Returns the error for a revision that the server does not support.
 pub(crate) fn unsupported_version(requested: &str) -> ErrorObject {
     let supported: Vec<_> = Revision::ALL.iter().map(|r| r.as_str()).collect();
     ErrorObject::new(code::UNSUPPORTED_VERSION, "Unsupported protocol version")
         .with_data(&json!({"supported": supported, "requested": requested}))
 }
 
-/// The era that a request belongs to, from what it carries.
+/// Returns the era of a request.
 ///
-/// A request is modern if it names a revision in its `_meta`, whichever; the revision header says so
-/// for requests whose `_meta` is missing.
+/// A request is modern if its `_meta` names any revision. If its `_meta` is missing, the revision header decides.
 pub(crate) fn era_of(request: &Request, version_header: Option<&str>) -> Era {
     let header_is_modern =
         || version_header.and_then(Revision::from_date).is_some_and(|r| r.era() == Era::Modern);
@@ -92,7 +91,7 @@ pub(crate) fn era_of(request: &Request, version_header: Option<&str>) -> Era {
     }
 }
 
-/// The least severe log level that a modern request wants to hear; none if it wants no log.
+/// Returns the least severe log level that a modern request asks for. Returns `None` if it asks for no log.
 pub(crate) fn log_level(meta: &Object) -> Result<Option<LogLevel>, ErrorObject> {
     meta.read(meta::LOG_LEVEL).map_err(in_meta)
 }

@@ -1,4 +1,4 @@
-//! The tools of one principal, for whoever shows them to people.
+//! The tools of one principal, for display.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -18,38 +18,38 @@ pub struct Catalogue {
     tools: Arc<ToolSet>,
 }
 
-/// A tool with what is known of it before a call.
+/// A tool, with what is known about its calls in advance.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ToolView<'a> {
-    /// As it is published.
+    /// The definition as it is published.
     pub definition: Cow<'a, Definition>,
-    /// What any call may do, and where that is known from.
+    /// The worst case of its effect, and where each hint comes from.
     pub worst: EffectiveHints,
-    /// Whether the arguments make a difference to it.
+    /// Whether the arguments change the effect.
     pub dynamic: bool,
-    /// Which arguments make which difference, a line each, where that is a table.
+    /// The effect by argument, one line for each row, if the tool has an effect table.
     pub effects: Vec<String>,
-    /// What becomes of its worst call.
+    /// The policy's verdict on the worst case.
     pub judgement: Verdict,
-    /// The tool that takes a call back.
+    /// The tool that undoes a call.
     pub undo: Option<&'a str>,
-    /// The tool that does less harm.
+    /// A less harmful tool to prefer.
     pub instead: Option<&'a str>,
     /// The tool that shows what a call would do.
     pub preview: Option<&'a str>,
-    /// Whether a call needs the token of that.
+    /// Whether a call needs the token of a preview.
     pub requires_preview: bool,
-    /// How calls are recognised that come again.
+    /// How the server recognizes a retry.
     pub idempotency: crate::tool::Idempotency,
-    /// How often one caller may call it.
+    /// The rate limit per caller.
     pub rate: Option<String>,
-    /// The schemas of its types that cannot be used. For operators.
+    /// The unusable schemas of its types. For operators.
     pub schema_problems: &'a [SchemaProblem],
 }
 
 impl Engine {
-    /// The tools of a principal; none if the server has none. A provider is asked each time.
+    /// Returns the tools of a principal; none if the server offers none. Queries a provider on every call.
     pub async fn catalogue(&self, principal: &Principal) -> Result<Catalogue, ProviderError> {
         let tools = match &self.parts().tools {
             Some(source) => source.get(principal).await?,
@@ -60,20 +60,20 @@ impl Engine {
 }
 
 impl Catalogue {
-    /// The tools in their order, as they are published.
+    /// Returns the tools in their order, as they are published.
     #[must_use]
     pub fn list(&self) -> Vec<Cow<'_, Definition>> {
         let parts = self.engine.parts();
         self.tools.published(Era::Modern, parts.form, &parts.policy)
     }
 
-    /// The set behind it: the same one as long as nothing has changed.
+    /// Returns the underlying set. It is the same one until the tools change.
     #[must_use]
     pub fn tools(&self) -> &Arc<ToolSet> {
         &self.tools
     }
 
-    /// The tool, or the part of one, that has this name.
+    /// Returns the tool or split tool with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<ToolView<'_>> {
         let parts = self.engine.parts();

@@ -1,7 +1,7 @@
-//! What has changed, told to whoever listens.
+//! What changed, reported to listeners.
 //!
-//! Each listener has a set of what changed since it last looked, never a queue: a thousand changes of one resource are
-//! one piece of news, memory is bounded by what is subscribed to, and the last change of everything is heard.
+//! Each listener has a set of what changed since it last read, never a queue. A thousand changes of one resource are one entry, so
+//! subscriptions bound the memory. The last change of each thing is always reported.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -20,7 +20,7 @@ pub(crate) enum Change {
 }
 
 impl Change {
-    /// The notification that tells of it.
+    /// Returns the method of the notification that reports it.
     pub(crate) fn method(&self) -> &'static str {
         match self {
             Self::Tools => notification::TOOLS_CHANGED,
@@ -31,7 +31,7 @@ impl Change {
     }
 }
 
-/// Which lists a listener wants to hear of; resources one by one besides.
+/// The lists that a listener wants changes of. Resources are added one by one.
 #[derive(Debug, Clone, Copy, Default)]
 pub(crate) struct Lists {
     pub(crate) tools: bool,
@@ -40,7 +40,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
-    /// What a server has announced; of others, nobody is told.
+    /// Returns the lists whose changes a server has announced. It reports no others.
     pub(crate) fn in_capabilities(capabilities: &ServerCapabilities) -> Self {
         let tools = capabilities.tools.as_ref();
         let prompts = capabilities.prompts.as_ref();
@@ -66,26 +66,26 @@ impl Lists {
     }
 }
 
-/// Tells listening clients that something has changed. Cloning gives another handle to the same server.
+/// Reports changes to listening clients. Cloning gives another handle to the same server.
 ///
 /// ```
 /// use candor_server::Server;
 ///
 /// let engine = Server::new("notes", "1.0.0").build()?;
-/// let changes = engine.changes().clone();    // for whoever notices: a thread that watches, a handler (`ctx.changes()`)
-/// changes.resource("note:///today");         // heard by those who subscribed to it
-/// changes.tools();                           // heard by everybody who listens for lists
+/// let changes = engine.changes().clone();    // for the code that notices: a thread that watches, a handler (`ctx.changes()`)
+/// changes.resource("note:///today");         // reported to clients that subscribed to it
+/// changes.tools();                           // reported to clients that listen for lists
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
 #[derive(Debug, Clone, Default)]
 pub struct Changes(Arc<Mutex<Listeners>>);
 
-/// Everybody who listens.
+/// All listeners.
 #[derive(Debug, Default)]
 struct Listeners {
     named: u64,
     all: HashMap<u64, Arc<Ear>>,
-    /// Who listens to a resource, so that a change costs nothing for the others.
+    /// The listeners of each resource, so that a change costs nothing for the others.
     by_uri: HashMap<Arc<str>, Vec<u64>>,
 }
 
@@ -96,7 +96,7 @@ struct Ear {
     heard: Notify,
 }
 
-/// What changed since the listener last looked, in the order of the first time.
+/// What changed since the listener last read, ordered by first occurrence.
 #[derive(Debug, Default)]
 struct PendingChanges {
     changes: Vec<Change>,
@@ -119,22 +119,22 @@ impl Ear {
 }
 
 impl Changes {
-    /// The list of tools has changed.
+    /// Reports that the list of tools changed.
     pub fn tools(&self) {
         self.tell_all(&Change::Tools);
     }
 
-    /// The list of prompts has changed.
+    /// Reports that the list of prompts changed.
     pub fn prompts(&self) {
         self.tell_all(&Change::Prompts);
     }
 
-    /// The list of resources has changed.
+    /// Reports that the list of resources changed.
     pub fn resources(&self) {
         self.tell_all(&Change::Resources);
     }
 
-    /// One resource has changed: what it holds, or what stands directly beneath it.
+    /// Reports that one resource changed: its content, or its direct children.
     pub fn resource(&self, uri: &str) {
         let ears = lock(&self.0);
         if let Some((uri, listening)) = ears.by_uri.get_key_value(uri) {
@@ -151,7 +151,7 @@ impl Changes {
         });
     }
 
-    /// Begins to listen to lists; resources are added one by one.
+    /// Adds a listener for lists. Resources are added one by one.
     pub(crate) fn listen(&self, lists: Lists) -> ChangeListener {
         let ear = Arc::new(Ear { lists, news: Mutex::default(), heard: Notify::new() });
         let mut ears = lock(&self.0);
@@ -162,7 +162,7 @@ impl Changes {
     }
 }
 
-/// Somebody who listens, until it is dropped.
+/// A listener, until it is dropped.
 #[derive(Debug)]
 pub(crate) struct ChangeListener {
     changes: Changes,
@@ -172,7 +172,7 @@ pub(crate) struct ChangeListener {
 }
 
 impl ChangeListener {
-    /// Listens to a resource, too.
+    /// Adds a resource to what it listens to.
     pub(crate) fn add(&self, uri: &str) {
         let uri: Arc<str> = uri.into();
         if lock(&self.uris).insert(uri.clone()) {
@@ -180,7 +180,7 @@ impl ChangeListener {
         }
     }
 
-    /// Listens to it no more; what has not been heard yet is forgotten.
+    /// Stops listening to a resource, and drops a change that was not reported yet.
     pub(crate) fn remove(&self, uri: &str) {
         if lock(&self.uris).remove(uri) {
             lock(&self.changes.0).forget(uri, self.number);
@@ -190,7 +190,7 @@ impl ChangeListener {
         }
     }
 
-    /// What has changed since the last time; waits until something has. May be dropped at any time.
+    /// Waits for changes and returns those since the last call. Cancel-safe.
     pub(crate) async fn next(&self) -> Vec<Change> {
         loop {
             let news = std::mem::take(&mut *lock(&self.ear.news));
@@ -224,7 +224,7 @@ impl Listeners {
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
-    // Whoever panicked while holding it left nothing half done.
+    // A panic under the lock leaves the value consistent.
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 

@@ -1,4 +1,4 @@
-//! Proposals for what a person is typing.
+//! Completion: proposals for an argument or a variable that a user is typing.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -36,7 +36,7 @@ impl IntoProposals for Result<Vec<String>, ToolError> {
     }
 }
 
-/// What is being filled in: an argument of a prompt, or a variable of a template.
+/// What the user is filling in: an argument of a prompt, or a variable of a template.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) enum CompletionSubject {
     Prompt(String),
@@ -75,7 +75,7 @@ impl Completions {
         self.0.is_empty()
     }
 
-    /// What proposes values for an argument, if anything does.
+    /// Returns the function that proposes values for an argument, if there is one.
     pub(crate) fn find(&self, subject: &CompletionSubject, argument: &str) -> Option<&Propose> {
         self.0.get(subject)?.get(argument).map(AsRef::as_ref)
     }

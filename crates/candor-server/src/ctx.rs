@@ -1,4 +1,4 @@
-//! What a handler may ask of the world while it runs.
+//! What a handler can do while it runs.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -33,9 +33,9 @@ use crate::session::Session;
 use crate::state::{State, States};
 use crate::tool::ToolError;
 
-/// The context of one request: who asks, and how to talk to them before the answer.
+/// The context of one request: its caller, and the messages to the client before the answer.
 ///
-/// Cloning is cheap. A context that outlives its request says nothing any more.
+/// Cloning is cheap. A context that outlives its request sends nothing.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -69,16 +69,16 @@ struct Scope {
     meta: Arc<Object>,
     log_level: Option<LogLevel>,
     progress_token: Option<RequestId>,
-    /// One more than the last progress that was sent, as it must grow.
+    /// One more than the last progress that was sent, because progress must grow.
     next_progress: AtomicU64,
-    /// How often it was said that the request waits.
+    /// How many messages have reported that the request waits.
     waited: AtomicU64,
-    /// Taken out before the answer is sent, so that nothing can follow the answer. Held while sending, so
-    /// that nothing can overtake.
+    /// Taken out before the answer is sent, so that no message can follow the answer. Locked while sending, so that no message can
+    /// overtake another.
     outlet: Mutex<Option<Outlet>>,
-    /// Ends when the client no longer wants an answer.
+    /// Cancelled if the client no longer wants an answer.
     gone: CancellationToken,
-    /// Ends when the handler should stop.
+    /// Cancelled if the handler should stop.
     cancel: CancellationToken,
     key: Option<Key>,
     ended: CloseSignal,
@@ -86,7 +86,7 @@ struct Scope {
     deadline: Deadline,
     changes: Changes,
     states: Arc<States>,
-    /// A call that goes on without its caller holds what it was sent, and so the room for that.
+    /// A call that keeps running without its caller holds the request's body, so it also holds the body's slot.
     _body: Option<Arc<Slot>>,
     response: Option<ResponseCapacity>,
 }
@@ -96,8 +96,8 @@ impl Ctx {
         Self::of(engine, exchange, round, exchange.cancel.clone(), None)
     }
 
-    /// Of a call that has a record, which goes on when its client is gone: whoever is told to stop half way through leaves behind
-    /// what nobody can answer for.
+    /// Creates the context of a call with a record. The client's cancellation does not reach it: a write that stops halfway would
+    /// leave an unknown outcome.
     pub(crate) fn recorded(
         engine: &Engine,
         exchange: &RequestContext,
@@ -107,7 +107,7 @@ impl Ctx {
         Self::of(engine, exchange, round, CancellationToken::new(), key)
     }
 
-    /// Of a handler that is run beside a request: the client hears nothing of it.
+    /// Creates the context of a handler that runs beside a request. It sends nothing to the client.
     pub(crate) fn silent(engine: &Engine, exchange: &RequestContext, round: Round) -> Self {
         let ctx = Self::new(engine, exchange, round);
         if let Ok(mut outlet) = ctx.0.outlet.try_lock() {
@@ -147,14 +147,14 @@ impl Ctx {
         }))
     }
 
-    /// Who is asking.
+    /// Returns the principal of the caller.
     #[must_use]
     pub fn principal(&self) -> &Principal {
         &self.0.principal
     }
 
-    /// Returns what the server's [authenticator](crate::auth::Authenticator) knows of the caller besides the principal, if it is of
-    /// this type. Over stdio there is no authenticator, so there is nothing.
+    /// Returns what the server's [authenticator](crate::auth::Authenticator) knows about the caller besides the principal, if it
+    /// has this type. Over stdio there is no authenticator, so this is `None`.
     ///
     /// ```
     /// # use candor_server::{Ctx, tool::ToolError};
@@ -174,31 +174,31 @@ impl Ctx {
         self.0.claims.get()
     }
 
-    /// The client as it describes itself.
+    /// Returns the client as it describes itself.
     #[must_use]
     pub fn client(&self) -> &ClientInfo {
         &self.0.client
     }
 
-    /// The request's `_meta`, as it came.
+    /// Returns the request's `_meta` as it was sent.
     #[must_use]
     pub fn meta(&self) -> &Object {
         &self.0.meta
     }
 
-    /// The server's value of this type.
+    /// Returns the server's value of this type.
     pub fn state<T: Send + Sync + 'static>(&self) -> Result<State<T>, ToolError> {
         State::of(&self.0.states)
     }
 
-    /// Tells clients that tools, prompts or resources have changed.
+    /// Returns the handle that tells clients what has changed.
     #[must_use]
     pub fn changes(&self) -> &Changes {
         &self.0.changes
     }
 
-    /// The name that the caller has given to this operation, the same on every attempt, if it has given one. Pass it on to
-    /// systems that take such keys themselves; together with the caller, if others may use the same.
+    /// Returns the idempotency key of this call, the same on every attempt, if the caller sent one. Pass it on to systems that take
+    /// such keys themselves. If other callers may use the same key, combine it with the principal.
     ///
     /// ```
     /// # use candor_server::{Ctx, tool::ToolError};
@@ -213,9 +213,9 @@ impl Ctx {
         self.0.key.as_ref().map(Key::as_str)
     }
 
-    /// Reserves capacity for a result with so many bytes of text, before the handler makes it. Waits a few seconds if other responses
-    /// have it all. For handlers that know how much they are about to return, such as the size of a file: without this, many of them at
-    /// once hold all of it before the server can refuse any.
+    /// Reserves capacity for a result with this number of bytes of text, before the handler makes it. Waits a few seconds if other
+    /// responses use all of it. For handlers that know the size of their result, such as the size of a file. Without this, many
+    /// such handlers at once hold all their results in memory before the server can refuse any.
     ///
     /// ```
     /// # use candor_server::{Ctx, tool::ToolError};
@@ -227,7 +227,7 @@ impl Ctx {
     /// ```
     ///
     /// # Errors
-    /// `busy`: the server has no capacity for it. Return this error, and do nothing before.
+    /// `busy`: the server has no capacity for it. Return this error, and have no effect before.
     pub async fn reserve_response(&self, bytes: u64) -> Result<(), ToolError> {
         match &self.0.response {
             Some(capacity) => capacity.wait_for_tool(bytes).await.map_err(response_capacity::busy),
@@ -235,21 +235,21 @@ impl Ctx {
         }
     }
 
-    /// Ends when the client no longer wants an answer. Not so for a call with a key: it goes on, and its result is there for
-    /// whoever asks again.
+    /// Waits until the client no longer wants an answer. A call with a key that may change data keeps running without its client,
+    /// and a retry with the same key returns its result.
     pub async fn cancelled(&self) {
         self.0.cancel.cancelled().await;
     }
 
-    /// True once the client no longer wants an answer.
+    /// Returns true once the client no longer wants an answer, as [`Ctx::cancelled`] defines it.
     #[must_use]
     pub fn is_cancelled(&self) -> bool {
         self.0.cancel.is_cancelled()
     }
 
-    /// Says how far the request has come, if the client wants to know: `ctx.progress(50, 100, "half way")`.
+    /// Reports progress, if the client asked for it: `ctx.progress(50, 100, "half way")`.
     ///
-    /// Progress must grow; what does not is not sent.
+    /// Progress must grow: a value that does not is not sent.
     pub async fn progress<'a>(
         &self,
         done: u64,
@@ -268,13 +268,13 @@ impl Ctx {
         self.notify(notification::PROGRESS, &params).await;
     }
 
-    /// Says that the request waits for somebody, as progress in steps that are too small to count. `mark` says it to programs.
+    /// Reports that the request waits, as progress in steps too small to count. `mark` reports it to programs.
     pub(crate) async fn waiting(&self, message: &str, mark: Option<&Object>) {
         let Some(token) = &self.0.progress_token else {
             return;
         };
         let step = self.0.waited.fetch_add(1, Ordering::Relaxed);
-        // The handler's own must be more.
+        // The handler's own progress must be larger.
         self.0.next_progress.fetch_max(1, Ordering::Relaxed);
         #[expect(clippy::cast_precision_loss, reason = "few")]
         let done = (step + 1) as f64 * 1e-6;
@@ -285,7 +285,7 @@ impl Ctx {
         self.notify(notification::PROGRESS, &params).await;
     }
 
-    /// Sends a log message to the client, if it wants messages of this level.
+    /// Sends a log message to the client, if it asked for messages of this level.
     pub async fn log(&self, level: LogLevel, data: &(impl Serialize + ?Sized)) {
         let least = match &self.0.session {
             Some(session) => Some(session.log_level()),
@@ -296,18 +296,17 @@ impl Ctx {
         }
     }
 
-    /// Asks the person behind the client.
+    /// Asks the user of the client.
     ///
-    /// In the modern era the handler runs again from its beginning once the answer is there: whatever stands
-    /// before the last question must have no effect. Questions that are put side by side, with
-    /// `tokio::join!`, go out together.
+    /// In the modern era the handler runs again from its beginning once the client has sent the answer. The code before the last
+    /// question must have no effect. Questions that are asked concurrently, with `tokio::join!`, go out together.
     pub async fn elicit(&self, question: Elicit) -> Result<ElicitAnswer, AskError> {
         ask::elicit(self, question).await
     }
 
-    /// Asks the user behind the client for a value of a type: the form, its fields and their descriptions come from `T`.
+    /// Asks the user of the client for a value of a type. The form, its fields and their descriptions come from `T`.
     ///
-    /// `T` is a struct of strings, numbers, booleans, enums without fields, lists of such enums, and options of these; the protocol
+    /// `T` is a struct of strings, numbers, booleans, enums without fields, lists of such enums, and options of these. The protocol
     /// allows no more. The answer is checked against the whole type. The rule of [`Ctx::elicit`] holds.
     ///
     /// ```
@@ -338,7 +337,7 @@ impl Ctx {
     /// ```
     ///
     /// # Errors
-    /// As [`Ctx::elicit`]; [`AskError::Malformed`] if the answer is no `T`, [`AskError::NotAForm`] if `T` is not flat.
+    /// Those of [`Ctx::elicit`]; [`AskError::Malformed`] if the answer is not a `T`, [`AskError::NotAForm`] if `T` is not flat.
     pub async fn elicit_as<T>(&self, message: impl Into<String>) -> Result<FormAnswer<T>, AskError>
     where
         T: DeserializeOwned + JsonSchema + 'static,
@@ -348,7 +347,7 @@ impl Ctx {
         form.read(answer)
     }
 
-    /// Asks the model behind the client. The rule of [`Ctx::elicit`] holds.
+    /// Asks the model of the client. The rule of [`Ctx::elicit`] holds.
     pub async fn sample(&self, question: Sample) -> Result<CreateMessageResult, AskError> {
         ask::sample(self, question).await
     }
@@ -358,10 +357,10 @@ impl Ctx {
         ask::roots(self).await
     }
 
-    /// Lets go of a legacy client's event stream while the work goes on: the client comes back for the answer.
-    /// Elsewhere it does nothing.
+    /// Closes a legacy client's event stream while the handler keeps running. The client reconnects for the answer. On other
+    /// transports and revisions it does nothing.
     pub async fn hang_up(&self) {
-        // Earlier revisions give a client no id to come back with.
+        // Earlier revisions give a client no id to reconnect with.
         if self.0.client.revision < Revision::V2025_11_25 {
             return;
         }
@@ -386,7 +385,7 @@ impl Ctx {
         &self.0.ended
     }
 
-    /// Puts a question to a legacy client and waits.
+    /// Asks a legacy client a question and waits for the answer.
     pub(crate) async fn ask_session(
         &self,
         question: &InputRequest,
@@ -394,7 +393,8 @@ impl Ctx {
         self.ask_session_until(question, &self.0.gone).await
     }
 
-    /// The same until `stop` ends: then the client is told that nobody waits for its answer any more.
+    /// Asks a legacy client a question and waits for the answer, or until `stop` is cancelled. Then the client gets a cancellation
+    /// of the question.
     pub(crate) async fn ask_session_until(
         &self,
         question: &InputRequest,
@@ -416,30 +416,30 @@ impl Ctx {
         session.ask(&outlet, question, stop).await
     }
 
-    /// Ends the context: from here on nothing is sent in its name.
+    /// Ends the context. Nothing is sent through it afterward.
     pub(crate) async fn end(&self) {
         self.0.outlet.lock().await.take();
         self.0.ended.set();
     }
 
-    /// Says nothing more to the client, which has its answer; the handler goes on.
+    /// Sends nothing more to the client, which has its answer. The handler keeps running.
     pub(crate) async fn let_go(&self) {
         self.0.outlet.lock().await.take();
     }
 
-    /// True once the client no longer waits, whatever the handler does.
+    /// Returns a token that is cancelled once the client no longer waits, even if the handler keeps running.
     pub(crate) fn gone(&self) -> &CancellationToken {
         &self.0.gone
     }
 
-    /// Tells the handler to stop, and whatever it has begun.
+    /// Tells the handler and its tasks to stop.
     pub(crate) fn stop(&self) {
         self.0.cancel.cancel();
     }
 
     async fn notify(&self, method: &str, params: &impl Serialize) {
         if let Some(outlet) = &*self.0.outlet.lock().await {
-            // A request that was taken back ends without `end`, and a task of its handler may live on.
+            // A cancelled request ends without `end`, and a task of its handler may outlive it.
             tokio::select! {
                 biased;
                 () = self.0.gone.cancelled() => {}
@@ -449,7 +449,7 @@ impl Ctx {
     }
 }
 
-/// Says that a request waits that has no context yet, in steps that are smaller than those of [`Ctx::waiting`], which may follow.
+/// Reports that a request waits before it has a context. The steps are smaller than those of [`Ctx::waiting`], which may follow.
 pub(crate) async fn tell_of_wait(exchange: &RequestContext, step: u32, message: &str) {
     let token: Option<RequestId> = exchange.meta.read(meta::PROGRESS_TOKEN).ok().flatten();
     let done = Number::from_f64(f64::from(step + 1) * 1e-9);

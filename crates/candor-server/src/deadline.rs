@@ -1,18 +1,18 @@
-//! How long a handler may run, not counting the time that it waits for its client.
+//! How long a handler may run, without the time that it waits for its client.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use tokio::time::Instant;
 
-/// A handler's time. It stands still while a question is open, which has a limit of its own.
+/// The deadline of a handler. Its clock is paused while a question is open, which has a time limit of its own.
 #[derive(Debug)]
 pub(crate) struct Deadline(Mutex<Clock>);
 
 #[derive(Debug)]
 struct Clock {
     ends: Instant,
-    /// Questions that are open, and since when the first of them is.
+    /// The number of open questions, and when the first of them was asked.
     open: usize,
     since: Instant,
 }
@@ -23,7 +23,7 @@ impl Deadline {
         Self(Mutex::new(Clock { ends: now + time, open: 0, since: now }))
     }
 
-    /// The clock stands still until the guard is dropped.
+    /// Pauses the clock until the guard is dropped.
     pub(crate) fn pause(&self) -> Paused<'_> {
         let mut clock = self.lock();
         if clock.open == 0 {
@@ -33,7 +33,7 @@ impl Deadline {
         Paused(self)
     }
 
-    /// Ends when the time is up.
+    /// Waits until the time is up.
     pub(crate) async fn passed(&self) {
         loop {
             let (ends, open) = {
@@ -44,7 +44,7 @@ impl Deadline {
             if !open && ends <= now {
                 return;
             }
-            // While the clock stands still its end moves away with the time; looking again now and then is enough.
+            // While the clock is paused, its end moves with the time, so an occasional check is enough.
             let look_again = if open { now + Duration::from_secs(1) } else { ends };
             tokio::time::sleep_until(look_again).await;
         }
@@ -55,7 +55,7 @@ impl Deadline {
     }
 }
 
-/// A clock that stands still.
+/// Guard of a paused clock.
 pub(crate) struct Paused<'a>(&'a Deadline);
 
 impl Drop for Paused<'_> {

@@ -1,4 +1,4 @@
-//! From a method's name to the file that answers it. Nothing else happens here.
+//! Maps a method's name to the file that answers it, and does nothing else.
 
 use candor_protocol::Era;
 use candor_protocol::json::Object;
@@ -11,10 +11,10 @@ use crate::exchange::RequestContext;
 use crate::methods;
 use crate::trace;
 
-/// What a method answers: a result, or why there is none.
+/// The answer of a method: a result, or an error.
 pub(crate) type DispatchResult = Result<Answer, ErrorObject>;
 
-/// Answers a request by its method. A method exists in an era, and only if the server offers its subject.
+/// Answers a request by its method. A method exists in one era or both, and only if the server offers its subject.
 pub(crate) async fn dispatch(
     engine: &Engine,
     name: &str,

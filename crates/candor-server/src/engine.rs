@@ -1,4 +1,4 @@
-//! The running server: one function in which every transport meets.
+//! The running server: one function that every transport calls.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -44,10 +44,10 @@ use crate::state::States;
 use crate::tool::{ListingOptions, ToolSet};
 use crate::trace;
 
-/// A server that is ready: whatever speaks to it, it answers the same. Cloning shares it.
+/// A running server. It answers the same over every transport. Cloning shares it.
 ///
-/// Made by [`Server::build`](crate::Server::build); reached over [`transport`](crate::transport), or from the same process by a
-/// [`Visit`](crate::Visit).
+/// [`Server::build`](crate::Server::build) makes it. Requests reach it over a [`transport`](crate::transport), or from the same
+/// process through a [`Visit`](crate::Visit).
 #[derive(Clone)]
 pub struct Engine(Arc<EngineInner>);
 
@@ -57,7 +57,7 @@ impl fmt::Debug for Engine {
     }
 }
 
-/// What a server is made of.
+/// The parts of a server, as its builder collected and checked them.
 pub(crate) struct ServerParts {
     pub(crate) info: Implementation,
     pub(crate) instructions: Option<String>,
@@ -71,19 +71,19 @@ pub(crate) struct ServerParts {
     pub(crate) cache: CacheHint,
     pub(crate) states: Arc<States>,
     pub(crate) form: ListingOptions,
-    /// Whether there are tools whose arguments make a difference to what they do.
+    /// Whether the effect of a call can depend on its arguments, for any tool.
     pub(crate) foresees: bool,
-    /// What remembers calls, if anything does; with the name of what is served, and which calls are written down.
+    /// The ledger's store, if the server has one.
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) instance: String,
     pub(crate) audit: Audit,
     pub(crate) keep_arguments: KeepArguments,
-    /// Who is asked about what.
+    /// Which calls need approval, and which reviewers may answer.
     pub(crate) policy: Policy,
 }
 
 impl ServerParts {
-    /// Returns true if anything may propose values.
+    /// Returns true if any prompt, completion or provider may propose values.
     pub(crate) fn completes(&self) -> bool {
         let by_prompts = match &self.prompts {
             None => false,
@@ -97,7 +97,7 @@ impl ServerParts {
 
 struct EngineInner {
     parts: ServerParts,
-    /// Goes with every modern result, so it is written once.
+    /// Part of every modern result, so it is encoded once.
     info_json: Box<RawValue>,
     changes: Changes,
     cursors: Seal,
@@ -129,7 +129,7 @@ impl Engine {
             };
             ServerLedger::new(setup, &parts.limits)
         });
-        // Servers of one person share a secret, and are strangers to each other all the same.
+        // Different servers may share a secret, but must not accept each other's tokens.
         let of_this = |purpose: &str| {
             let whose = serde_json::json!([purpose, parts.info.name, parts.instance]);
             parts.secret.seal(&whose.to_string())
@@ -156,51 +156,51 @@ impl Engine {
         }))
     }
 
-    /// Tells clients that something has changed.
+    /// Returns the handle that tells clients what has changed.
     #[must_use]
     pub fn changes(&self) -> &Changes {
         &self.0.changes
     }
 
-    /// The server's name, as it introduces itself.
+    /// Returns the server's name, as it introduces itself.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.0.parts.info.name
     }
 
-    /// What finds the callers of requests over HTTP, if the server has it: see
+    /// Returns what finds the callers of requests over HTTP, if the server has it: see
     /// [`Server::authenticator`](crate::Server::authenticator).
     #[must_use]
     pub fn authenticator(&self) -> Option<&Arc<dyn Authenticator>> {
         self.0.parts.authenticator.as_ref()
     }
 
-    /// Ends long-lived streams in good order. Requests that run are not touched.
+    /// Ends long-lived streams with an answer. Running requests continue.
     pub fn stop(&self) {
         self.0.stop.cancel();
     }
 
-    /// True once the server has been told to stop.
+    /// Returns true once [`stop`](Self::stop) was called.
     #[must_use]
     pub fn is_stopping(&self) -> bool {
         self.0.stop.is_cancelled()
     }
 
-    /// Waits for calls that go on without their callers, for as long as [`Limits::drain`] says; then they are stopped, and
-    /// written down as such. The last thing to do before a process ends.
+    /// Waits for calls that keep running without their callers, for at most [`Limits::drain`]. Then it stops them and records that.
+    /// Call it last, before the process ends.
     pub async fn settle(&self) {
         if let Some(ledger) = &self.0.ledger {
             ledger.settle(self.limits().drain).await;
         }
     }
 
-    /// What remembers this server's calls, if anything does.
+    /// Returns the ledger's store, if the server has one.
     #[must_use]
     pub fn store(&self) -> Option<&Arc<dyn Store>> {
         self.0.ledger.as_ref().map(ServerLedger::store)
     }
 
-    /// The last calls that left no durable row, the latest first; which those are, [`Audit`](crate::Audit) says.
+    /// Returns the latest calls without a durable row, newest first. [`Audit`](crate::Audit) says which calls those are.
     #[must_use]
     pub fn recent_calls(&self) -> Vec<Arc<AuditRow>> {
         self.0.ledger.as_ref().map(ServerLedger::recent).unwrap_or_default()
@@ -250,14 +250,14 @@ impl Engine {
         &self.0.prompts
     }
 
-    /// Answers a request. Every transport ends here.
+    /// Answers a request. Every transport calls this.
     pub(crate) async fn handle(&self, request: Request, arrival: TransportContext) -> Answer {
         let Request { id, method, params, meta } = request;
         match RequestContext::receive(id.clone(), meta, arrival) {
             Err(error) => Answer::error(Some(&id), &error, false),
             Ok(exchange) => {
                 let meta = exchange.meta.clone();
-                // Boxed, so that what transports carry from hand to hand is small.
+                // Boxed, to keep the futures of the transports small.
                 Box::pin(trace::of(&meta, self.answer(method, params, exchange))).await
             }
         }
@@ -268,7 +268,7 @@ impl Engine {
         let span = span::of(&exchange, &method, &params);
         let answered = async {
             let dispatched = pin!(dispatch::dispatch(self, &method, params, &exchange));
-            // Handlers have a net of their own; this one is for providers and everything else.
+            // Handlers have a `catch_unwind` of their own. This one covers providers and everything else.
             let dispatched = AssertUnwindSafe(dispatched);
             let answer = tokio::select! {
                 biased;
@@ -281,7 +281,7 @@ impl Engine {
                 }),
                 () = cancel.cancelled() => Answer::Silent,
             };
-            // A handler may end by itself when it is taken back; nobody wants to know.
+            // A cancelled handler may still return an answer, and the client does not want it.
             let answer = if cancel.is_cancelled() { Answer::Silent } else { answer };
             if let Answer::Error { code, .. } = &answer {
                 Span::current().record("error.type", code);
@@ -289,11 +289,12 @@ impl Engine {
             }
             answer
         };
-        // The span around it, so that what is dropped half way says so within it; then pinned, for each layer would move all of it.
+        // The span is outermost, so that a request that is dropped early logs inside it. Pinned here, because each layer would move
+        // the whole future.
         pin!(answered.instrument(span)).await
     }
 
-    /// Takes a notification. Ones that we do not know are ignored, as the protocol wants it.
+    /// Handles a notification. Unknown ones are ignored, as the protocol requires.
     pub(crate) fn notice(&self, notice: Notification, calls: &CallTracker) {
         if notice.method == notification::CANCELLED {
             match CancelledParams::from_object(notice.params) {
@@ -306,7 +307,7 @@ impl Engine {
         }
     }
 
-    /// What this server can do, as it is declared in either era to this caller; or to nobody in particular, as its policy has it.
+    /// Returns what this server can do, as either era declares it to this caller. Without a caller, it depends on the policy alone.
     pub(crate) fn capabilities(&self, caller: Option<&Principal>) -> ServerCapabilities {
         let parts = &self.0.parts;
         let mut capabilities = ServerCapabilities::new();
@@ -354,7 +355,7 @@ impl Engine {
         self.encoder(exchange).result(body, Finality::Complete, None)
     }
 
-    /// The same for results that clients may keep.
+    /// Writes a complete result that clients may cache.
     pub(crate) fn complete_cacheable(
         &self,
         exchange: &RequestContext,
@@ -364,7 +365,7 @@ impl Engine {
         self.encoder(exchange).result(body, Finality::Complete, Some(hint))
     }
 
-    /// Writes a result that is a question. Modern clients only.
+    /// Writes a result that asks the client for input. Modern clients only.
     pub(crate) fn input_required(&self, exchange: &RequestContext, body: impl Body) -> Answer {
         debug_assert_eq!(exchange.era(), Era::Modern);
         self.encoder(exchange).result(body, Finality::InputRequired, None)
@@ -383,13 +384,13 @@ impl Engine {
         &self.0.parts
     }
 
-    /// What a peer may take.
+    /// Returns the limits on what a peer can make the server hold or do.
     #[must_use]
     pub fn limits(&self) -> &Limits {
         &self.0.parts.limits
     }
 
-    /// Room for what comes over HTTP: whoever serves this beside the MCP endpoint takes places from the same.
+    /// Returns the capacity for HTTP. A console or another app beside the MCP endpoint must take its slots from the same pools.
     #[must_use]
     pub fn rooms(&self) -> &Arc<Capacity> {
         &self.0.rooms
@@ -403,13 +404,13 @@ impl Engine {
         &self.0.rounds
     }
 
-    /// Ends when long-lived streams should.
+    /// Returns a token that is cancelled when long-lived streams should end.
     pub(crate) fn closing(&self) -> &CancellationToken {
         &self.0.stop
     }
 }
 
-/// What is offered beyond the published protocol.
+/// Returns the extensions that the server offers beyond the published protocol.
 fn extensions(foresees: bool, has_resources: bool, offers: Offers) -> BTreeMap<String, Object> {
     let mut extensions = BTreeMap::new();
     if foresees {

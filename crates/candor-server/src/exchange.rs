@@ -1,4 +1,4 @@
-//! One request on its way through the server: who asks, how to reach them, when to stop.
+//! The context of one request: its caller, the way back to its client, and its cancellation.
 
 use std::sync::Arc;
 
@@ -17,36 +17,36 @@ use crate::response_capacity::ResponseCapacity;
 use crate::room::Slot;
 use crate::session::Session;
 
-/// What a transport knows of a request before its body says anything.
+/// What a transport knows about a request before it reads the body.
 #[derive(Debug)]
 pub(crate) struct TransportContext {
     /// From an authenticator or the operating system.
     pub(crate) principal: Principal,
-    /// What else the authenticator knows of the caller.
+    /// What else the authenticator knows about the caller.
     pub(crate) claims: Claims,
-    /// Whether callers who come this way are told apart: then one of them has a share of what there is room for, else all of it.
+    /// Whether this transport tells callers apart. If so, one caller gets its share of the capacity at most, otherwise all of it.
     pub(crate) shares: bool,
     /// The legacy session, if the request belongs to one.
     pub(crate) session: Option<Arc<Session>>,
-    /// The way back, ahead of the answer.
+    /// Takes messages for the client ahead of the answer.
     pub(crate) outlet: Outlet,
     /// Ends the request early, without an answer.
     pub(crate) cancel: CancellationToken,
-    /// Ends a long-lived stream in good order, with an answer, before the server does.
+    /// Ends a long-lived stream with an answer, before the server stops.
     pub(crate) closing: Option<CancellationToken>,
-    /// Argument mirrors among the HTTP headers; none on transports without headers.
+    /// Argument mirrors in the HTTP headers. `None` on transports without headers.
     pub(crate) mirrored: Option<MirroredHeaders>,
-    /// The name that the client's HTTP header gives to the operation.
+    /// The idempotency key from the client's HTTP header.
     pub(crate) key_header: Option<String>,
-    /// When it arrived, if it may be a serial call.
+    /// Its position in the order of arrival, if it may be a serial call.
     pub(crate) position: Option<SerialPosition>,
-    /// The room that its body takes, if that is large: for as long as anybody holds what was in it.
+    /// The slots of its body, if that is large. Held for as long as any task holds the body's content.
     pub(crate) body: Option<Arc<Slot>>,
-    /// The capacity for its response; none on a transport with a single caller.
+    /// The capacity for its response. `None` on a transport with a single caller.
     pub(crate) response: Option<ResponseCapacity>,
 }
 
-/// The same, once the body has been read: everything a method needs besides its own parameters.
+/// The context once the body has been read: everything that a method needs besides its own parameters.
 #[derive(Debug)]
 pub(crate) struct RequestContext {
     pub(crate) id: RequestId,
@@ -69,7 +69,7 @@ pub(crate) struct RequestContext {
 }
 
 impl RequestContext {
-    /// Finds out whose request this is and what their client can do.
+    /// Determines the request's client: from its session, or in the modern era from its `_meta`.
     pub(crate) fn receive(
         id: RequestId,
         meta: Object,
@@ -102,12 +102,12 @@ impl RequestContext {
         })
     }
 
-    /// In whose share a place for it counts; in nobody's where callers are not told apart.
+    /// Returns the principal whose share its slots count in. Returns `None` if the transport does not tell callers apart.
     pub(crate) fn sharer(&self) -> Option<&Principal> {
         self.shares.then_some(&self.principal)
     }
 
-    /// Lets later serial calls pass: this request is none, or waits for a person or another attempt.
+    /// Releases later serial calls: this request is not one, or it waits for an approval or another attempt.
     pub(crate) fn release_position(&self) {
         if let Some(position) = &self.position {
             position.release();

@@ -1,6 +1,7 @@
-//! What a call would do and what would become of it, for a person who is still writing it.
+//! Explains a call without running it: its effect, and the server's decision.
 //!
-//! The pipeline of `tools/call`, cut off before anything happens: nothing is run, nobody is asked, nothing is written down.
+//! This is the pipeline of `tools/call` up to the first effect: no handler runs, no approval request is made, and nothing is
+//! recorded.
 
 use candor_hints::{DeclaredHints, EffectiveHints, Verdict};
 use candor_ledger::{Body, EventReply, Moment, OutcomeKind, StateKind};
@@ -20,21 +21,21 @@ use crate::methods::reading::{self, DecodedCall, InvalidCall, PreparedCall};
 use crate::tool::{Evaluated, PLAN_ARGUMENT, RegisteredTool, effects};
 use crate::visit::Visit;
 
-/// What a call would do, and what would become of it.
+/// The explanation of a call: its effect, and what the server would do with it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Foresight {
-    /// What is wrong with its arguments; nothing, if it could be made.
+    /// What is wrong with its arguments. Empty if the call is valid.
     pub invalid: Vec<Violation>,
-    /// What it may do. For arguments that are wrong or not all there, what is still possible.
+    /// The effect of the call. If its arguments are invalid or incomplete, the worst case that is still possible.
     pub effective: EffectiveHints,
-    /// The annotations of the tool with the hints of the call, and the fields that its author refines for it.
+    /// The tool's annotations with the hints of this call, and with the fields that the tool's author refines for it.
     pub annotations: ToolAnnotations,
-    /// Whether that is about these arguments: false if they are invalid, or if the evaluator failed.
+    /// Whether the effect belongs to these arguments. False if they are invalid, or if the evaluator failed.
     pub exact: bool,
-    /// What the policy says of it.
+    /// The policy's verdict on it.
     pub judgement: Verdict,
-    /// What is on record of a call like this, if anything is.
+    /// The state of its record, if it has one.
     pub standing: Option<RecordStatus>,
     /// What the server will do with it now.
     pub decision: NextStep,
@@ -48,7 +49,7 @@ pub enum NextStep {
     Run,
     /// Return the stored result, and run nothing.
     Replay,
-    /// Wait for the attempt that runs already.
+    /// Wait for the running attempt.
     Join,
     /// Ask a reviewer first.
     Ask,
@@ -59,7 +60,7 @@ pub enum NextStep {
 }
 
 impl NextStep {
-    /// Returns the word for programs.
+    /// Returns its name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -72,7 +73,7 @@ impl NextStep {
         }
     }
 
-    /// Returns the label for people.
+    /// Returns the label for display.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {
@@ -95,7 +96,7 @@ impl NextStep {
         }
     }
 
-    /// The order is that of `tools/call`: the record first, then the policy.
+    /// Returns the next step. The order is that of `tools/call`: the record first, then the policy.
     fn of(record: Option<&RecordStatus>, verdict: Verdict) -> Self {
         match (record, verdict) {
             (Some(RecordStatus::Replay { .. }), _) => Self::Replay,
@@ -111,57 +112,57 @@ impl NextStep {
     }
 }
 
-/// What is on record of a call.
+/// The state of a call's record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RecordStatus {
-    /// It has ended: a repetition gets the first result.
+    /// It has ended: a retry gets the first result.
     Replay {
         /// How it ended.
         outcome: OutcomeKind,
-        /// When.
+        /// When it ended.
         completed: Moment,
     },
     /// It has ended, and its result was too large to store.
     TooLarge,
     /// It waits for an answer of the caller's client.
     InputRequired,
-    /// It runs, or is about to.
+    /// It runs, or is about to start.
     Running {
-        /// Since when, if that is known.
+        /// When it started, if that is known.
         since: Option<Moment>,
     },
-    /// A person is asked.
+    /// It needs approval, and the request is pending.
     Waiting {
-        /// The first digits of its id.
+        /// The first digits of the operation's id.
         operation: String,
     },
-    /// A person has said yes, and it has not been made since.
+    /// A reviewer approved it, and it has not started since.
     Approved {
-        /// Who.
+        /// The reviewer.
         by: String,
     },
-    /// A person has said no.
+    /// A reviewer denied it.
     Denied {
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// Why, if they said so.
+        /// The reviewer's reason, if one was given.
         reason: Option<String>,
     },
-    /// It was started, and nobody knows what came of it.
+    /// It started, and its outcome is unknown.
     Unknown,
-    /// The key stands for other arguments.
+    /// The key belongs to a call with other arguments.
     Reused,
     /// It has ended, and its result is no longer stored.
     Expired,
-    /// An operator closed it.
+    /// An operator abandoned it.
     Abandoned,
-    /// It cannot be found out just now.
+    /// The ledger is unavailable.
     Unavailable,
 }
 
 impl Visit {
-    /// What a call would do. The key is the visit's own, or stands among the arguments.
+    /// Explains a call. The key is that of the visit, or is among the arguments.
     pub async fn foresee(
         &self,
         name: &str,
@@ -208,7 +209,7 @@ impl Visit {
         };
         let evaluated = ready.foresee().await;
         let exact = evaluated.is_ok();
-        // Nothing is known of the call, so it counts as the worst case.
+        // Without an evaluation, the worst case applies.
         let Evaluated { effective: nature, fields } =
             evaluated.unwrap_or_else(|_| DeclaredHints::default().effective().into());
         let PreparedCall { arguments, key, token, .. } = ready;
@@ -246,7 +247,7 @@ impl Visit {
     }
 }
 
-/// The annotations of a tool for a call.
+/// Returns the annotations of a tool for one call.
 pub(crate) fn annotations(
     entry: &RegisteredTool,
     effective: EffectiveHints,
@@ -268,7 +269,7 @@ async fn standing(operation: &RecordedCall) -> Option<RecordStatus> {
         }
     };
     Some(match answer {
-        // The next call of a name that the server has given is another one.
+        // Without a key, the next call is a new operation, so an ended record says nothing about it.
         EventReply::Replay { .. }
         | EventReply::OutcomeUnknown { .. }
         | EventReply::Expired { .. }
@@ -298,7 +299,7 @@ async fn standing(operation: &RecordedCall) -> Option<RecordStatus> {
 }
 
 impl Engine {
-    /// Which calls a person is asked about, unless a tool or a rule says otherwise; see [`Visit::foresee`] for a single call.
+    /// Returns which calls need approval, unless a tool or a rule says otherwise. [`Visit::foresee`] explains a single call.
     #[must_use]
     pub fn asks(&self) -> candor_hints::AskLevel {
         self.parts().policy.ask

@@ -1,7 +1,7 @@
-//! Forms from types: what the protocol allows in an elicitation, derived from a Rust struct.
+//! Forms from types: derives an elicitation form from a Rust struct.
 //!
 //! A form is a flat object of strings, numbers, booleans and choices. The client gets the part of the type's schema that the
-//! protocol allows; the answer is checked against all of it.
+//! protocol allows. The answer is checked against the whole schema.
 
 use std::any::{TypeId, type_name};
 use std::collections::HashMap;
@@ -42,11 +42,11 @@ pub(crate) struct Form {
     schema: Arc<Schema>,
 }
 
-/// Deriving a schema takes longer than the rest of a question, and a type has one.
+/// Cached by type, because deriving a schema takes longer than the rest of a question.
 static FORMS: LazyLock<Mutex<HashMap<TypeId, Arc<Form>>>> = LazyLock::new(Mutex::default);
 
 impl Form {
-    /// The form of a type.
+    /// Returns the form of a type.
     pub(crate) fn of_type<T: JsonSchema + 'static>() -> Result<Arc<Self>, AskError> {
         let known = || FORMS.lock().unwrap_or_else(PoisonError::into_inner);
         let id = TypeId::of::<T>();
@@ -69,7 +69,7 @@ impl Form {
         Ok(form)
     }
 
-    /// Reads an answer as a value of the form's type.
+    /// Parses an answer as a value of the form's type.
     pub(crate) fn read<T: DeserializeOwned>(
         &self,
         answer: ElicitAnswer,
@@ -84,7 +84,7 @@ impl Form {
     }
 }
 
-/// The part of a schema that a form may have; a reason if the schema is no form's.
+/// Returns the part of a schema that the protocol allows in a form, or why the schema cannot be a form.
 fn requested(schema: &Value) -> Result<Value, String> {
     let schema = candor_schema::plain_optionals(schema);
     for word in ["oneOf", "anyOf", "allOf", "$ref"] {
@@ -111,7 +111,7 @@ fn requested(schema: &Value) -> Result<Value, String> {
     Ok(form)
 }
 
-/// The part of a field's schema that the protocol allows; what the field is, if it is none of those.
+/// Returns the part of a field's schema that the protocol allows, or a description of a field that it does not allow.
 fn primitive(schema: &Value) -> Result<Value, String> {
     let choices = choices(schema);
     let words: &[&str] = match schema["type"].as_str() {
@@ -144,7 +144,7 @@ fn primitive(schema: &Value) -> Result<Value, String> {
     Ok(question)
 }
 
-/// The values of an enum without fields.
+/// Returns the values of an enum without fields.
 fn choices(schema: &Value) -> Option<Vec<Value>> {
     let values: Vec<Value> = match (&schema["enum"], &schema["const"], &schema["oneOf"]) {
         (Value::Array(values), ..) => values.clone(),
@@ -158,7 +158,7 @@ fn choices(schema: &Value) -> Option<Vec<Value>> {
     (!values.is_empty() && values.iter().all(Value::is_string)).then_some(values)
 }
 
-/// What a schema describes, for a person who reads an error.
+/// Describes a schema for an error message.
 fn kind(schema: &Value) -> String {
     match schema["type"].as_str() {
         Some("object") => "an object".to_owned(),

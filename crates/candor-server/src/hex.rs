@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-/// Two digits each.
+/// Encodes each byte as two lowercase digits.
 pub fn hex(bytes: &[u8]) -> String {
     let mut digits = String::with_capacity(bytes.len() * 2);
     for byte in bytes {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use candor_protocol::Principal;
 
-/// The caller of a request: its principal, and what else the authenticator knows of it.
+/// The caller of a request: its principal, and what else the authenticator knows about it.
 ///
 /// ```
 /// use candor_server::auth::Identity;
@@ -23,25 +23,25 @@ use candor_protocol::Principal;
 pub struct Identity {
     /// The name that keys, approvals and history are bound to.
     pub principal: Principal,
-    /// What else is known.
+    /// What else the authenticator knows.
     pub claims: Claims,
 }
 
 impl Identity {
-    /// A caller of whom only the principal is known.
+    /// Returns an identity without claims.
     #[must_use]
     pub fn new(principal: Principal) -> Self {
         Self { principal, claims: Claims::default() }
     }
 
-    /// Adds what else is known, as one value of any type: handlers read it with [`Ctx::claims`](crate::Ctx::claims).
+    /// Adds what else the authenticator knows, as one value of any type. Handlers read it with [`Ctx::claims`](crate::Ctx::claims).
     #[must_use]
     pub fn with_claims<T: Send + Sync + 'static>(mut self, claims: T) -> Self {
         self.claims = Claims(Some(Arc::new(claims)));
         self
     }
 
-    /// Returns what else is known, if it is of this type.
+    /// Returns the claims, if they have this type.
     #[must_use]
     pub fn claims<T: 'static>(&self) -> Option<&T> {
         self.claims.get()
@@ -54,12 +54,12 @@ impl From<Principal> for Identity {
     }
 }
 
-/// What an authenticator knows of a caller besides its principal: one value of any type, or nothing. Cloning shares it.
+/// What an authenticator knows about a caller besides its principal: one value of any type, or nothing. Cloning shares it.
 #[derive(Clone, Default)]
 pub struct Claims(Option<Arc<dyn Any + Send + Sync>>);
 
 impl Claims {
-    /// Returns the value, if it is of this type.
+    /// Returns the value, if it has this type.
     #[must_use]
     pub fn get<T: 'static>(&self) -> Option<&T> {
         self.0.as_ref()?.downcast_ref()
@@ -67,7 +67,7 @@ impl Claims {
 }
 
 impl fmt::Debug for Claims {
-    /// Without the value: it may hold a secret.
+    /// Omits the value, because it may hold a secret.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(if self.0.is_some() { "Claims(…)" } else { "Claims(none)" })
     }

@@ -1,29 +1,29 @@
 //! MCP servers of both eras.
 //!
-//! # The map
+//! # Map
 //!
 //! | what | where |
 //! |---|---|
 //! | describing a server | [`Server`], [`tool`], [`resource`], [`prompt`] |
-//! | the running server, one function where every transport meets | `Engine::handle` |
+//! | the running server: every transport calls one function | `Engine::handle` |
 //! | which method does what | `dispatch`, then one file each in `methods` |
 //! | a tool call, stage by stage | `methods/tools_call` |
-//! | what a handler may ask of the world | [`Ctx`]: progress, log, questions, changes |
-//! | questions in both eras | `ask`, and `round` for what a modern client brings back |
+//! | what a handler can do while it runs | [`Ctx`]: progress, log, questions, changes |
+//! | questions to a client, in both eras | `ask`, and `round` for what a modern client sends back |
 //! | legacy sessions | `session` |
 //! | transports | [`transport::stdio`], [`transport::http`] |
-//! | how much may be under way at a time, in all and of one caller | `room` |
-//! | plans, rates and turns: what stands before a start | `admission` |
-//! | calls that have a key, and what is written down of calls | `ledger`; what keeps it: [`store`] |
-//! | whether a call may start, and asking a person | `gate` |
-//! | a way in for whoever is in the same process: REST, a console | [`Visit`], [`Catalogue`], [`Foresight`] |
-//! | what an operator sees and does | [`desk`]; as people may see it: `people` |
-//! | who is asking | [`auth`] |
-//! | the name by which the log and an error speak of one request | `trace` |
-//! | secrets and what they seal | [`Secret`] |
+//! | capacity: how much runs at once, in total and per caller | `room` |
+//! | checks before a call starts: plans, rate limits, serial groups | `admission` |
+//! | calls with a record, and audit rows | `ledger`; the durable store: [`store`] |
+//! | policy and approvals | `gate` |
+//! | requests from the same process, such as REST and the console | [`Visit`], [`Catalogue`], [`Foresight`] |
+//! | what an operator sees and does | [`desk`]; text that is safe to display: `people` |
+//! | authentication | [`auth`] |
+//! | trace ids, which connect an error to its log lines | `trace` |
+//! | the server secret and the tokens that it signs | [`Secret`] |
 //! | a client for tests | [`testing`] |
 //!
-//! This crate knows nothing of HTML and of command lines.
+//! This crate contains no HTML and no command-line code.
 
 mod about;
 mod admission;

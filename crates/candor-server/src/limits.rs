@@ -1,10 +1,10 @@
-//! What a peer may take, in one place.
+//! Limits on what a peer can make the server hold or do.
 
 use std::time::Duration;
 
 use crate::tool::RateLimit;
 
-/// Bounds on what any one peer can make the server hold or do.
+/// Limits on what one peer can make the server hold or do.
 ///
 /// ```
 /// use candor_server::Server;
@@ -22,73 +22,71 @@ use crate::tool::RateLimit;
 pub struct Limits {
     /// Bytes of one message, on every transport. Default: 4 MiB.
     pub message_bytes: usize,
-    /// How deep a message may nest. Default: 64.
+    /// The maximum nesting depth of a message. Default: 64.
     pub depth: usize,
-    /// How long a handler may run, not counting the time that it waits for answers from its client.
-    /// Default: 5 minutes.
+    /// How long a handler may run, without the time that it waits for answers from its client. Default: 5 minutes.
     pub deadline: Duration,
-    /// How long a repetition of a call that runs waits for its result. Default: 30 seconds.
+    /// How long a retry waits for the result of a running attempt. Default: 30 seconds.
     pub join: Duration,
-    /// Calls with a key that run at the same time, with or without a caller who waits; above it they are answered busy, and
-    /// nothing was done. Where callers are told apart (over HTTP with an authenticator) one of them may have half of it; the one
-    /// caller of a stdio server may have all. Default: 1024.
+    /// Calls with a key that run at the same time, with or without a caller that waits. Beyond it, the server answers `busy`, and
+    /// nothing is run. If callers are told apart (over HTTP with an authenticator), one caller gets at most half. The one caller of
+    /// a stdio server may use all. Default: 1024.
     pub keyed_calls: usize,
-    /// How often one caller may ask what calls would do; above it the questions are answered busy, with the time to wait. `None`:
-    /// as often as they like. Default: 1000 times in a second.
+    /// How often one caller may ask the server to explain calls. Beyond it, the server answers `busy`, with the time to wait.
+    /// `None` means no limit. Default: 1000 times in a second.
     pub foresights: Option<RateLimit>,
-    /// Requests of one stdio connection that run at the same time; above it they are answered busy.
-    /// Default: 1024.
+    /// Requests of one stdio connection that run at the same time. Beyond it, the server answers `busy`. Default: 1024.
     pub stdio_requests: usize,
-    /// HTTP requests that run at the same time, whichever way they come: to the MCP endpoint, and to a console as far as it asks the
-    /// server something and nobody is an operator who looks. Above it they are answered 503. Where callers are known, one of them may have half of it, and
-    /// is answered 429 above. Default: 1024.
+    /// HTTP requests that run at the same time, at the MCP endpoint and at a console. Console requests that use the server's tools
+    /// or resources count. An operator's pages and decisions do not. Beyond it, the server answers 503. If callers are told apart,
+    /// one caller gets at most half, and beyond that the server answers 429. Default: 1024.
     pub http_requests: usize,
-    /// Event streams that wait for changes at the same time; the same holds of it. Default: 1024.
+    /// Event streams that wait for changes at the same time. One caller's share is as for requests. Default: 1024.
     pub streams: usize,
-    /// Resources that are watched at the same time, in all streams and sessions; one of these has at most 10,000. Of one caller the
-    /// same holds as of requests. Default: 100,000.
+    /// Resources that are watched at the same time, in all streams and sessions. One stream or session has at most 10,000. One
+    /// caller's share is as for requests. Default: 100,000.
     pub watched: usize,
-    /// Bytes of all HTTP bodies above 64 KiB that are being read, or whose requests run. Further ones wait for it, for as long as
-    /// [`Limits::body_time`], and are then answered 503; of one caller the same holds as of requests. Default: 256 MiB.
+    /// Bytes of all HTTP bodies above 64 KiB that are being read, or whose requests run. Further bodies wait for at most
+    /// [`Limits::body_time`]. Then the server answers 503. One caller's share is as for requests. Default: 256 MiB.
     pub body_bytes: usize,
-    /// TCP connections; above it they are closed at once. Default: 4096.
+    /// TCP connections. The server closes further ones at once. Default: 4096.
     pub connections: usize,
     /// How long a client may take to send a request's head, or to send the next request. Default: 30 seconds.
     pub head_time: Duration,
     /// How long a client may take to send a request's body. Default: 30 seconds.
     pub body_time: Duration,
-    /// Bytes of all HTTP answers above 64 KiB that have not been read yet; what was written for all who ask does not count. Whose
-    /// answer finds no room is told so instead; of one caller the same holds as of requests. Default: 256 MiB.
+    /// Bytes of all HTTP responses above 64 KiB that are being built or are not read yet. A list that is encoded once and shared
+    /// does not count. Beyond it, the caller gets an error instead of the response. One caller's share is as for requests. Default:
+    /// 256 MiB.
     pub answer_bytes: usize,
-    /// How long a client may refuse to take what is written to it. Default: 30 seconds.
+    /// How long a client may leave a write to it pending. Default: 30 seconds.
     pub write_time: Duration,
-    /// Legacy sessions over HTTP, in all. Default: 10,000.
+    /// Legacy sessions over HTTP, in total. Default: 10,000.
     pub sessions: usize,
-    /// Legacy sessions of one peer; a further one takes the place of the one longest unused. Default: 1000.
+    /// Legacy sessions of one peer. A further session ends the one that was unused for the longest time. Default: 1000.
     pub sessions_per_peer: usize,
-    /// How long a legacy session may stay silent. Default: 30 minutes.
+    /// How long a legacy session may be idle. Default: 30 minutes.
     pub session_idle: Duration,
-    /// How long a question to a legacy client may stay open. Default: 10 minutes.
+    /// How long the server waits for a legacy client's answer to a question. Default: 10 minutes.
     pub question: Duration,
-    /// How long a modern client has to bring a round's state back. Default: 10 minutes.
+    /// How long a modern client may take to send a round's state back. Default: 10 minutes.
     pub round: Duration,
-    /// How long the token of a preview is good for a call. Default: 15 minutes.
+    /// How long a plan token is valid. Default: 15 minutes.
     pub plan: Duration,
-    /// Messages that wait for a client who reads slower than a handler speaks; then the handler waits.
-    /// Default: 64.
+    /// Messages that wait for a client that reads more slowly than a handler sends. Beyond it, the handler waits. Default: 64.
     pub queue: usize,
-    /// Events of one legacy stream that are kept for a client to resume from. Default: 1024.
+    /// Events of one legacy stream that are stored so that a client can resume it. Default: 1024.
     pub stream_events: usize,
-    /// Bytes of the same. Default: 8 MiB.
+    /// Bytes of these events, for one stream. Default: 8 MiB.
     pub stream_bytes: usize,
-    /// Finished legacy streams per session that are kept for the same purpose. Default: 32.
+    /// Finished legacy streams per session that are stored so that a client can resume them. Default: 32.
     pub finished_streams: usize,
-    /// Bytes of all of them, in all sessions, half of it for one principal. What finds no room cannot be resumed. Default: 64 MiB.
+    /// Bytes of all finished streams, in all sessions. If callers are told apart, one caller gets at most half. A stream without
+    /// capacity cannot be resumed. Default: 64 MiB.
     pub finished_bytes: usize,
-    /// How long requests may go on after stdin has ended or the server was told to stop. Default: 5 seconds.
+    /// How long requests may keep running after stdin has ended or the server was stopped. Default: 5 seconds.
     pub drain: Duration,
-    /// Quiet time after which an event stream sends a comment, so that nobody in between hangs up.
-    /// Default: 15 seconds.
+    /// Quiet time after which an event stream sends a comment, so that no proxy closes the connection. Default: 15 seconds.
     pub keep_alive: Duration,
 }
 

@@ -1,7 +1,7 @@
-//! Tool arguments mirrored in HTTP headers (`x-mcp-header`), and the check that both say the same.
+//! Tool arguments mirrored in HTTP headers (`x-mcp-header`), and the check that header and argument agree.
 //!
-//! Whoever stands between client and server may route or bill by the header; if header and body could
-//! differ, one party would decide about a call that another party runs.
+//! A proxy between client and server may route or bill by the header. If header and body could differ, the proxy would decide about
+//! one call and the server would run another.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use candor_protocol::rpc::{ErrorObject, code};
 use http::{HeaderMap, HeaderValue};
 use serde_json::Value;
 
-/// The argument mirrors that a request came with.
+/// The argument mirrors of a request.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct MirroredHeaders(Vec<(String, HeaderValue)>);
 
@@ -24,7 +24,7 @@ impl MirroredHeaders {
     }
 }
 
-/// Checks that headers and arguments say the same.
+/// Checks that headers and arguments agree.
 pub(crate) fn check(
     mirrors: &[Mirror],
     headers: &MirroredHeaders,
@@ -55,7 +55,7 @@ pub(crate) fn check(
     Ok(())
 }
 
-/// The text behind a header value; none if it holds what may not be there.
+/// Decodes a header value. Returns `None` if it has invalid characters or invalid Base64.
 pub(crate) fn decode(value: &HeaderValue) -> Option<Cow<'_, str>> {
     decoded(value.to_str().ok()?)
 }
@@ -71,7 +71,7 @@ fn same(value: &Value, text: &str) -> bool {
                     .parse::<f64>()
                     .is_ok_and(|header| body.as_f64() == Some(header) && header.abs() < 9e15)
         }
-        // Not what the schema says; the validator answers that better.
+        // The schema does not allow these in a mirrored argument, and the validator reports that better.
         Value::Null | Value::Array(_) | Value::Object(_) => true,
     }
 }

@@ -17,12 +17,12 @@ pub(crate) enum Outlet {
     Pipe(Pipe),
     /// A legacy event stream that a client can leave and resume.
     Log(Arc<StreamLog>),
-    /// None: of a request in an HTTP batch, only the answer is sent.
+    /// None: for a request in an HTTP batch, the server sends only the answer.
     None,
 }
 
 impl Outlet {
-    /// Sends a message, waiting while a queue is full. A client that is gone is no error: nobody is left to tell.
+    /// Sends a message, and waits while a queue is full. A client that is gone is not an error.
     pub(crate) async fn send(&self, message: Vec<u8>) {
         match self {
             Self::Queue(queue) => {

@@ -1,4 +1,4 @@
-//! Lists in pages, with cursors that only this server can make.
+//! Paged lists, with cursors that only this server can make.
 
 use candor_protocol::rpc::ErrorObject;
 use serde::Serialize;
@@ -6,10 +6,10 @@ use serde::de::DeserializeOwned;
 
 use crate::seal::Seal;
 
-/// Items per page. Many hosts never ask for a second page, so the first holds what a usual server has.
+/// Items per page. Many hosts never ask for a second page, so the first one holds the whole list of a typical server.
 pub(crate) const PAGE_SIZE: usize = 1000;
 
-/// Where a page begins, from the cursor that the client sent.
+/// Returns where a page begins, from the cursor that the client sent.
 pub(crate) fn start(seal: &Seal, list: &str, cursor: Option<&str>) -> Result<usize, ErrorObject> {
     let Some(cursor) = cursor else { return Ok(0) };
     seal.open(cursor)
@@ -22,13 +22,13 @@ pub(crate) fn start(seal: &Seal, list: &str, cursor: Option<&str>) -> Result<usi
         })
 }
 
-/// A cursor that carries a position, for one list and nothing else.
+/// Returns a cursor for a position in one list. It is invalid for other lists.
 pub(crate) fn seal_position<T: Serialize>(seal: &Seal, list: &[&str], position: &T) -> String {
     let payload = serde_json::to_vec(&(list, position)).expect("positions are plain data");
     seal.close(&payload)
 }
 
-/// The position in a cursor that [`seal_position`] made for this very list.
+/// Returns the position in a cursor that [`seal_position`] made for this list.
 pub(crate) fn position<T: DeserializeOwned>(
     seal: &Seal,
     list: &[&str],
@@ -43,7 +43,7 @@ pub(crate) fn position<T: DeserializeOwned>(
     })
 }
 
-/// The cursor of the page that begins at `start`, if there is one.
+/// Returns the cursor of the page that begins at `start`, if there is such a page.
 pub(crate) fn next(seal: &Seal, list: &str, start: usize, total: usize) -> Option<String> {
     (start < total).then(|| seal.close(format!("{list}:{start}").as_bytes()))
 }

@@ -1,7 +1,7 @@
 //! A bounded queue from one running request to its event stream.
 //!
-//! Most requests say nothing before their answer, and pay nothing for this: a channel of tokio's would
-//! allocate room for messages that never come.
+//! Most requests send nothing before their answer, and then this allocates nothing. A channel of tokio would allocate space for
+//! messages that never come.
 
 use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -11,7 +11,7 @@ use futures_util::task::AtomicWaker;
 use std::task::{Context, Poll};
 use tokio::sync::Notify;
 
-/// Messages on their way. Cloning gives another end of the same queue.
+/// A queue of messages. Cloning gives another handle to the same queue.
 #[derive(Debug, Clone)]
 pub(crate) struct Pipe(Arc<PipeInner>);
 
@@ -20,7 +20,7 @@ struct PipeInner {
     messages: Mutex<VecDeque<Bytes>>,
     capacity: usize,
     reader: AtomicWaker,
-    /// Told whenever a message was taken.
+    /// Notified after each message that the reader takes.
     taken: Notify,
 }
 
@@ -34,8 +34,7 @@ impl Pipe {
         }))
     }
 
-    /// Adds a message; waits while there are too many. If nobody reads any more, whoever waits is dropped with
-    /// the request.
+    /// Adds a message, and waits while the queue is full. If no reader is left, the sender is dropped together with its request.
     pub(crate) async fn send(&self, message: Bytes) {
         loop {
             let taken = self.0.taken.notified();
@@ -51,13 +50,13 @@ impl Pipe {
         self.0.reader.wake();
     }
 
-    /// The next message, now or when it comes.
+    /// Polls for the next message.
     pub(crate) fn poll_next(&self, cx: &mut Context<'_>) -> Poll<Bytes> {
         self.0.reader.register(cx.waker());
         self.try_next().map_or(Poll::Pending, Poll::Ready)
     }
 
-    /// The next message, if it is there.
+    /// Returns the next message, if there is one.
     pub(crate) fn try_next(&self) -> Option<Bytes> {
         let message = self.lock().pop_front();
         if message.is_some() {

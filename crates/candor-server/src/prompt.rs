@@ -1,4 +1,4 @@
-//! Prompts: conversations to begin with, filled in by the client.
+//! Prompts: conversation starters that the client fills in.
 
 mod messages;
 mod typed;
@@ -20,13 +20,13 @@ use crate::tool::ToolError;
 
 pub use messages::IntoPrompt;
 pub use typed::PromptFn;
-#[doc(hidden)] // for what `#[prompt]` writes
+#[doc(hidden)] // for the code that `#[prompt]` generates
 pub use typed::PromptSpec;
 
-/// What the client has filled in.
+/// The arguments that the client sent.
 pub type PromptArguments = BTreeMap<String, String>;
 
-/// Reads the arguments; what it returns fills the prompt in.
+/// Parses the arguments and returns a function that fills in the prompt.
 type PreparePrompt = dyn Fn(PromptArguments) -> Result<Fill, Invalid> + Send + Sync;
 
 pub(crate) type Fill =
@@ -37,16 +37,16 @@ pub(crate) type Fill =
 pub struct Prompt {
     definition: Definition,
     prepare: Arc<PreparePrompt>,
-    /// The state that it cannot be filled in without.
+    /// The state that it needs.
     needs: Vec<Need>,
     /// The values of arguments that have only a few.
     choices: BTreeMap<String, Vec<String>>,
-    /// Why its arguments cannot be checked.
+    /// Why its schema is invalid, so that its arguments cannot be checked.
     broken: Option<String>,
 }
 
 impl Prompt {
-    /// A prompt. Where its arguments are known when the program is written, `#[prompt]` on a function is shorter.
+    /// Creates a prompt. If its arguments are known at compile time, `#[prompt]` on a function is shorter.
     ///
     /// ```
     /// use candor_server::prompt::Prompt;
@@ -78,14 +78,14 @@ impl Prompt {
         }
     }
 
-    /// What it is for.
+    /// Sets the description of the prompt.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.definition.description = Some(description.into());
         self
     }
 
-    /// Adds something to fill in. The handler can rely on required arguments being there.
+    /// Adds an argument. Required arguments are always present when the handler runs.
     #[must_use]
     pub fn argument(
         mut self,
@@ -107,26 +107,26 @@ impl Prompt {
         self
     }
 
-    /// The first required argument that is not filled in.
+    /// Returns the first required argument that is missing.
     pub(crate) fn missing_argument(&self, arguments: &PromptArguments) -> Option<&str> {
         let declared = self.definition.arguments.iter().flatten();
         let mut required = declared.filter(|a| a.required == Some(true)).map(|a| a.name.as_str());
         required.find(|name| !arguments.contains_key(*name))
     }
 
-    /// Reads the arguments. What it returns fills the prompt in.
+    /// Parses the arguments, and returns a function that fills in the prompt.
     pub(crate) fn prepare(&self, arguments: PromptArguments) -> Result<Fill, Invalid> {
         (self.prepare)(arguments)
     }
 
-    /// Returns the values of an argument that begin with what has been typed, in any case of letters.
+    /// Returns the values of an argument that begin with the typed text, ignoring case.
     pub(crate) fn proposals(&self, argument: &str, typed: &str) -> Vec<String> {
         let typed = typed.to_lowercase();
         let values = self.choices.get(argument).into_iter().flatten();
         values.filter(|value| value.to_lowercase().starts_with(&typed)).cloned().collect()
     }
 
-    /// Returns true if it has values to propose.
+    /// Returns true if any argument has values to propose.
     pub(crate) fn proposes(&self) -> bool {
         !self.choices.is_empty()
     }
@@ -144,17 +144,17 @@ impl Prompt {
     }
 }
 
-/// A prompt that is one thing the user says.
+/// Returns a prompt with a single message of the user.
 pub fn user(content: impl Into<Content>) -> GetPromptResult {
     GetPromptResult::new(vec![PromptMessage::user(content)])
 }
 
-/// Prompts in the order in which they are listed.
+/// Prompts in their listed order.
 #[derive(Default)]
 pub struct PromptSet(Vec<Prompt>);
 
 impl PromptSet {
-    /// A set. Fails for two prompts of one name, and gives that name.
+    /// Returns a set of prompts. Fails with the name if two prompts have the same name.
     pub fn new(prompts: impl IntoIterator<Item = Prompt>) -> Result<Self, String> {
         let mut set = Self::default();
         for mut prompt in prompts {
@@ -167,12 +167,12 @@ impl PromptSet {
         Ok(set)
     }
 
-    /// The prompts as they are listed.
+    /// Returns the prompts as they are listed.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.0.iter().map(|prompt| &prompt.definition)
     }
 
-    /// Returns true if any of them has values to propose.
+    /// Returns true if any prompt has values to propose.
     pub(crate) fn proposes(&self) -> bool {
         self.0.iter().any(Prompt::proposes)
     }

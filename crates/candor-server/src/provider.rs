@@ -1,4 +1,4 @@
-//! Providers: who may see what, asked anew on every request.
+//! Providers: the tools and prompts of a principal, determined on every request.
 
 use std::fmt;
 use std::sync::Arc;
@@ -6,28 +6,28 @@ use std::sync::Arc;
 use candor_protocol::Principal;
 use futures_util::future::BoxFuture;
 
-/// Gives a principal its tools (`Provider<ToolSet>`) or its prompts (`Provider<PromptSet>`).
+/// Returns a principal's tools (`Provider<ToolSet>`) or its prompts (`Provider<PromptSet>`).
 ///
-/// Asked on every request, so what it answers may change at any time; tell clients so with
-/// [`Changes`](crate::Changes). A set that is given again costs nothing: it keeps its own written list.
+/// The server queries it on every request, so its answer may change at any time. Tell clients about a change with
+/// [`Changes`](crate::Changes). Returning the same set again costs nothing: the set caches its encoded list.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not provide `{T}`",
     note = "wrap a closure with `provider_fn` or `async_provider_fn`, or implement `Provider<{T}>`"
 )]
 pub trait Provider<T>: Send + Sync + 'static {
-    /// What this principal may see and use.
+    /// Returns what this principal may see and use.
     fn provide<'a>(
         &'a self,
         principal: &'a Principal,
     ) -> BoxFuture<'a, Result<Arc<T>, ProviderError>>;
 }
 
-/// Why a provider has no answer. The text goes to the log, never to a client.
+/// Why a provider failed. The text goes to the log, never to a client.
 #[derive(Debug)]
 pub struct ProviderError(String);
 
 impl ProviderError {
-    /// A failure, in words for the log.
+    /// Creates an error from a text for the log.
     pub fn new(problem: impl fmt::Display) -> Self {
         Self(problem.to_string())
     }
@@ -41,7 +41,7 @@ impl fmt::Display for ProviderError {
 
 impl std::error::Error for ProviderError {}
 
-/// Makes a provider of a closure.
+/// Makes a provider from a closure.
 ///
 /// ```
 /// # use candor_server::tool::{provider_fn, ToolSet};
@@ -75,7 +75,7 @@ where
     FromFn(provide)
 }
 
-/// Makes a provider of a closure that answers with a future.
+/// Makes a provider from a closure that returns a future.
 pub fn async_provider_fn<T, F, R>(provide: F) -> impl Provider<T>
 where
     T: Send + Sync + 'static,
@@ -101,9 +101,9 @@ where
     FromAsyncFn(provide)
 }
 
-/// Where an engine gets a set from.
+/// Where a server gets a set from.
 pub(crate) enum Source<T: Send + Sync + 'static> {
-    /// Always the same: no future to box on every call.
+    /// Always the same set: no future to box on every call.
     Fixed(Arc<T>),
     Provided(Box<dyn Provider<T>>),
 }
@@ -116,7 +116,7 @@ impl<T: Send + Sync + 'static> Source<T> {
         }
     }
 
-    /// Whether clients should be ready for changes.
+    /// Returns true if the set may change, which clients are informed of.
     pub(crate) fn may_change(&self) -> bool {
         matches!(self, Self::Provided(_))
     }

@@ -1,4 +1,4 @@
-//! The log of refused log-ins. An attacker chooses how many there are, so the log must not have a line for each.
+//! The log of refused tokens. An attacker chooses how many there are, so the log must not have a line for each.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -7,12 +7,12 @@ use http::request::Parts;
 
 use crate::people::shown::cut;
 
-/// Refusals of one interval that have a line of their own.
+/// The number of refusals per interval that get a line of their own.
 const LINES: u32 = 5;
 
 const INTERVAL: Duration = Duration::from_secs(5);
 
-/// The log of one server: the MCP endpoint and the console share it.
+/// The refusal log of one server. The MCP endpoint and the console share it.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct RefusalLog(Arc<Mutex<Interval>>);
 
@@ -27,12 +27,12 @@ struct Interval {
 enum LogLine {
     Own,
     None,
-    /// None, and it is the first such refusal of the interval: a summary is due after this time.
+    /// No line. As the first such refusal of the interval, it makes a summary due after this time.
     SummaryAfter(Duration),
 }
 
 impl Interval {
-    /// Ends the interval if its time is over. Returns how many refusals it has withheld from the log.
+    /// Ends the interval if its time is over. Returns the number of refusals that it withheld from the log.
     fn end(&mut self, now: Instant) -> u64 {
         match self.began {
             Some(began) if now.saturating_duration_since(began) >= INTERVAL => {
@@ -57,14 +57,14 @@ impl Interval {
 }
 
 impl RefusalLog {
-    /// Logs that a token was refused: the first few of an interval one by one, the others as a number when the interval ends.
+    /// Logs that a token was refused. The first few of an interval get a line each, the others a summary when the interval ends.
     pub(crate) fn refuse(&self, request: &Parts) {
         let now = Instant::now();
-        // Also here: the task below may be late.
+        // Also here, because the task below may be late.
         self.summarize(now);
         let line = self.lock().refuse(now);
         match line {
-            // A caller that is refused may send paths of any length.
+            // The path may have any length, because the caller chooses it.
             LogLine::Own => {
                 tracing::warn!(path = cut(request.uri.path(), 200), "a token was refused");
             }

@@ -1,7 +1,7 @@
-//! Capacity for one response: reserved before its parts are built, held until it is read.
+//! Capacity for one response: reserved before its parts are built, held until the client has read it.
 //!
-//! While a response is built, its parts are in memory several times: as the handler returned them, as JSON, as a message. So counting
-//! only what is finished would let one caller make the server build any number of large responses at once.
+//! While a response is built, its parts are in memory several times: as the handler returned them, as JSON, as a message. If only
+//! finished responses counted, one caller could make the server build any number of large ones at once.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,23 +11,24 @@ use candor_protocol::Principal;
 use crate::room::{AtCapacity, Capacity, Slot};
 use crate::tool::{ToolError, code};
 
-/// Up to here a response is small, and needs no capacity.
+/// Up to this size a response is small and needs no capacity.
 pub const SMALL: usize = 64 * 1024;
 
-/// How long a response waits for capacity before anything of it is built. Callers that read their responses free it sooner.
+/// How long a response waits for capacity before it is built. Callers that read their responses free capacity sooner.
 const PATIENCE: Duration = Duration::from_secs(5);
 
-/// How often a caller that has its share looks whether it has less.
+/// How often a caller that has used up its share tries again.
 const LOOK_AGAIN: Duration = Duration::from_millis(25);
 
-/// What one byte of a tool's text may cost: as the handler returns it, as structured content, as the JSON of that, and both again in
-/// the message, where a quote has two bytes; and what the allocator leaves between them.
+/// The memory that one byte of a tool's text may take. The text is in memory as the handler returns it, as structured content, and
+/// as the JSON of that. The message has both again, where a quote takes two bytes. The rest is what the allocator wastes between
+/// them.
 const PER_BYTE_OF_TOOL: usize = 10;
 
-/// The same for a resource, which is in a message once.
+/// The memory that one byte of a resource may take. A message has it once.
 const PER_BYTE_OF_RESOURCE: usize = 4;
 
-/// The capacity that one request has for its response. Cloning shares it.
+/// The capacity that one request has reserved for its response. Cloning shares it.
 #[derive(Debug, Clone)]
 pub struct ResponseCapacity(Arc<Reserved>);
 
@@ -40,13 +41,14 @@ struct Reserved {
 }
 
 impl ResponseCapacity {
-    /// None yet. `of`: in whose share it counts, where callers are told apart.
+    /// Creates a reservation without capacity yet. `of`: the principal whose share it counts in, if callers are told apart.
     #[must_use]
     pub fn new(rooms: &Arc<Capacity>, of: Option<&Principal>) -> Self {
         Self::of(rooms, of, false)
     }
 
-    /// The same for a response that is read and written again on its way, as the REST API does: it is in memory twice as often.
+    /// Creates a reservation for a response that is decoded and encoded again on its way, as in the REST API. It is in memory twice
+    /// as often.
     #[must_use]
     pub fn rewritten(rooms: &Arc<Capacity>, of: Option<&Principal>) -> Self {
         Self::of(rooms, of, true)
@@ -57,7 +59,7 @@ impl ResponseCapacity {
         Self(Arc::new(Reserved { rooms, of, rewritten, taken: Mutex::default() }))
     }
 
-    /// Waits for capacity for what a tool is about to return.
+    /// Waits for capacity for the result that a tool is about to return.
     pub(crate) async fn wait_for_tool(&self, bytes: u64) -> Result<(), AtCapacity> {
         self.wait(bytes, PER_BYTE_OF_TOOL).await
     }
@@ -83,14 +85,14 @@ impl ResponseCapacity {
                     self.add(taken);
                     return Ok(());
                 }
-                // The pool does not queue a caller beyond its share, so this repeats the request.
+                // The pool does not queue a caller beyond its share, so this retries.
                 Err(AtCapacity::Caller) if !left.is_zero() => tokio::time::sleep(LOOK_AGAIN).await,
                 Err(full) => return Err(full),
             }
         }
     }
 
-    /// Reserves this much in all, now or not at all. What is more than there can ever be is cut to that.
+    /// Reserves this number of bytes in total, or fails at once. Cuts the number to the most that one response can ever have.
     pub(crate) fn reserve(&self, bytes: usize) -> Result<(), AtCapacity> {
         let Reserved { rooms, of, .. } = &*self.0;
         let bytes = bytes.min(rooms.most_of_response(of.as_ref()));
@@ -101,10 +103,10 @@ impl ResponseCapacity {
         Ok(())
     }
 
-    /// Reserves capacity for a message of this size, and gives back the rest: everything else that was held is dropped by now.
+    /// Reserves capacity for a message of this size, and frees the surplus: the parts of the response are dropped by now.
     ///
     /// # Errors
-    /// Says for whom there is none.
+    /// Whose capacity is used up: the server's or the caller's.
     pub fn hold(&self, bytes: usize) -> Result<(), AtCapacity> {
         let Reserved { rooms, of, .. } = &*self.0;
         let bytes = if bytes <= SMALL { 0 } else { bytes };
@@ -129,7 +131,7 @@ impl ResponseCapacity {
         }
     }
 
-    /// How many bytes it has reserved.
+    /// Returns the number of bytes that it has reserved.
     fn bytes(&self) -> usize {
         self.lock().as_ref().map_or(0, |taken| self.0.rooms.bytes_of_response(taken))
     }
@@ -139,7 +141,7 @@ impl ResponseCapacity {
     }
 }
 
-/// What a handler returns if there is no capacity for its result, before it has done anything.
+/// Returns the error of a handler if there is no capacity for its result. The handler has had no effect yet.
 pub(crate) fn busy(full: AtCapacity) -> ToolError {
     let error = match full {
         AtCapacity::Everybody => ToolError::new(

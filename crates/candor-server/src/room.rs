@@ -1,9 +1,8 @@
-//! How much may be under way at a time: in all, and of one principal.
+//! Capacity: how much runs at once, in total and per principal.
 //!
-//! Where callers are told apart, one of them gets at most half: whoever takes as much as they can leaves the other half to
-//! everybody else. Where they are not (a server on stdio has one caller, an endpoint without an authenticator cannot know who is
-//! who) there is nothing to divide by, and the counting is left out. The transport knows which of the two it is, so every place is
-//! asked for in somebody's name or in nobody's.
+//! If callers are told apart, one caller gets at most half: a caller that takes all it can leaves the other half to the others.
+//! Otherwise the server does not count per caller: a stdio server has one caller, and an endpoint without an authenticator cannot
+//! know its callers. The transport knows which applies, so every slot is requested for a principal or for `None`.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -19,8 +18,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use crate::limits::Limits;
 use crate::refusal_log::RefusalLog;
 
-/// Room for what comes to a server over HTTP, whichever way: its MCP endpoint and what is served beside it take their places
-/// from the same.
+/// The capacity of a server for HTTP. The MCP endpoint and everything beside it take their slots from the same pools.
 ///
 /// ```
 /// use candor_server::transport::http::{AtCapacity, Capacity};
@@ -39,7 +37,7 @@ use crate::refusal_log::RefusalLog;
 pub struct Capacity {
     requests: SlotPool,
     streams: SlotPool,
-    /// For what finished streams say, in units of [`KEPT_UNIT`].
+    /// For events of finished streams, in units of [`KEPT_UNIT`].
     kept: SlotPool,
     /// For resources that are watched.
     watched: SlotPool,
@@ -47,18 +45,18 @@ pub struct Capacity {
     bodies: SlotPool,
     /// The capacity for large responses that are being built or are still unread.
     answers: SlotPool,
-    /// Callers that were refused take no place, only lines of the log.
+    /// Refused callers take no slot. They are only logged.
     refusals: RefusalLog,
 }
 
-/// What room for finished streams is counted in.
+/// The unit of capacity for finished streams, in bytes.
 const KEPT_UNIT: usize = 1024;
 
-/// What room for bodies, and for answers, is counted in.
+/// The unit of capacity for bodies and responses, in bytes.
 const BODY_UNIT: usize = 16 * 1024;
 
 impl Capacity {
-    /// As large as the limits say. A server that runs has [its own](crate::Engine::rooms).
+    /// Creates the capacity that the limits allow. A running server has [its own](crate::Engine::rooms).
     #[must_use]
     pub fn new(limits: &Limits) -> Self {
         Self {
@@ -72,46 +70,46 @@ impl Capacity {
         }
     }
 
-    /// A place for a request that runs, in the name of whom callers are told apart by; of nobody where they are not.
+    /// Takes a slot for a request that runs. `of` is the principal if callers are told apart, otherwise `None`.
     ///
     /// # Errors
-    /// Says for whom there is none.
+    /// Whose capacity is used up: the server's or the caller's.
     pub fn request(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.requests.try_take(of)
     }
 
-    /// The same for an event stream that waits for changes.
+    /// Takes a slot for an event stream that waits for changes.
     ///
     /// # Errors
-    /// Says for whom there is none.
+    /// Whose capacity is used up: the server's or the caller's.
     pub fn stream(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.streams.try_take(of)
     }
 
-    /// Logs that a request brought a token that is not known. Many of them become few lines.
+    /// Logs a request with an unknown token. Many such requests make few lines.
     pub fn log_refusal(&self, request: &Parts) {
         self.refusals.refuse(request);
     }
 
-    /// A place for a resource that is watched.
+    /// Takes a slot for a resource that is watched.
     pub(crate) fn watched(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.watched.try_take(of)
     }
 
-    /// Room for so many bytes of a stream that is over and may be asked for again.
+    /// Takes capacity for this number of bytes of a finished stream that a client may resume.
     pub(crate) fn kept(&self, of: Option<&Principal>, bytes: usize) -> Result<Slot, AtCapacity> {
         self.kept.try_take_many(of, bytes.div_ceil(KEPT_UNIT).max(1))
     }
 
-    /// Room for so many bytes of an answer, until it is read.
+    /// Takes capacity for this number of bytes of a response, until it is read.
     ///
     /// # Errors
-    /// Says for whom there is none.
+    /// Whose capacity is used up: the server's or the caller's.
     pub fn answer(&self, of: Option<&Principal>, bytes: usize) -> Result<Slot, AtCapacity> {
         self.answers.try_take_many(of, bytes.div_ceil(BODY_UNIT))
     }
 
-    /// The same, in turn. What is more than a caller can ever have is cut to that.
+    /// Waits for capacity for a response, in order. Cuts the number of bytes to the most that the caller can ever have.
     pub(crate) async fn wait_for_response(
         &self,
         of: Option<&Principal>,
@@ -121,24 +119,24 @@ impl Capacity {
         self.answers.take(of, bytes.div_ceil(BODY_UNIT), patience).await
     }
 
-    /// The most that one response can have.
+    /// Returns the most bytes that one response can have.
     pub(crate) fn most_of_response(&self, of: Option<&Principal>) -> usize {
         self.answers.most(of).saturating_mul(BODY_UNIT)
     }
 
-    /// How many bytes of a response this is.
-    #[allow(clippy::unused_self)] // only a response's room has this unit
+    /// Returns the size of a response's slots, in bytes.
+    #[allow(clippy::unused_self)] // only the pool of responses has this unit
     pub(crate) fn bytes_of_response(&self, taken: &Slot) -> usize {
         taken.number() * BODY_UNIT
     }
 
-    /// Gives back what is more than so many bytes of a response need.
+    /// Frees the capacity that a response of this size does not need.
     #[allow(clippy::unused_self)] // as above
     pub(crate) fn shrink_response(&self, taken: &mut Slot, bytes: usize) {
         taken.shrink(bytes.div_ceil(BODY_UNIT));
     }
 
-    /// Room for so many bytes of a body, in turn.
+    /// Waits for capacity for this number of bytes of a body, in order.
     pub(crate) async fn body(
         &self,
         of: Option<&Principal>,
@@ -149,7 +147,7 @@ impl Capacity {
     }
 }
 
-/// Room for so many of something.
+/// A number of slots of one kind, in total and per principal.
 #[derive(Debug)]
 pub(crate) struct SlotPool {
     free: Arc<Semaphore>,
@@ -157,7 +155,7 @@ pub(crate) struct SlotPool {
     shares: Arc<Shares>,
 }
 
-/// A place that is taken, until it is dropped.
+/// A slot, or several of one pool. Dropping it frees them.
 #[derive(Debug)]
 #[must_use]
 pub struct Slot {
@@ -166,12 +164,12 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// How many places it is.
+    /// Returns the number of slots.
     fn number(&self) -> usize {
         self.permit.num_permits()
     }
 
-    /// Adds places of the same room, taken in the same name.
+    /// Adds slots of the same pool that the same principal took.
     pub(crate) fn merge(&mut self, other: Self) {
         let Self { permit, share } = other;
         self.permit.merge(permit);
@@ -180,7 +178,7 @@ impl Slot {
         }
     }
 
-    /// Gives back all but so many.
+    /// Frees all slots but this number.
     fn shrink(&mut self, number: usize) {
         let surplus = self.number().saturating_sub(number);
         drop(self.permit.split(surplus));
@@ -190,17 +188,17 @@ impl Slot {
     }
 }
 
-/// Why there is no place.
+/// Why there is no slot.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AtCapacity {
-    /// For anybody.
+    /// The server's capacity is used up.
     Everybody,
-    /// For this caller, who has their share.
+    /// The caller has used up its share.
     Caller,
 }
 
 impl AtCapacity {
-    /// The error instead of a response for which there is no capacity. Its handler has ended by then.
+    /// Returns the error that replaces a response without capacity. Its handler has ended by then.
     #[must_use]
     pub fn unheld(self, bytes: usize) -> ErrorObject {
         let whose = match self {
@@ -212,7 +210,7 @@ impl AtCapacity {
         ErrorObject::internal(words).with_data(&data)
     }
 
-    /// What the caller is told, in the words of the protocol. Nothing was begun, so it is safe to send it again.
+    /// Returns the protocol error for a request without a slot. Nothing was run, so the caller may send the request again.
     #[must_use]
     pub fn why(self) -> ErrorObject {
         match self {
@@ -233,12 +231,12 @@ impl SlotPool {
         Self { free: Arc::new(Semaphore::new(all)), all, shares: Arc::new(shares) }
     }
 
-    /// One place, now or not at all.
+    /// Takes one slot, or fails at once.
     pub(crate) fn try_take(&self, of: Option<&Principal>) -> Result<Slot, AtCapacity> {
         self.try_take_many(of, 1)
     }
 
-    /// Several at once, now or not at all.
+    /// Takes several slots, or fails at once.
     fn try_take_many(&self, of: Option<&Principal>, wanted: usize) -> Result<Slot, AtCapacity> {
         let share = self.share(of, wanted)?;
         let wanted = wanted.try_into().unwrap_or(u32::MAX);
@@ -246,8 +244,8 @@ impl SlotPool {
         Ok(Slot { permit: permit.map_err(|_| AtCapacity::Everybody)?, share })
     }
 
-    /// Several at once, in turn; whoever waits has their share already, so nobody fills the queue. What can never be had is cut
-    /// to what can.
+    /// Waits for several slots, in order. A caller counts its slots in its share before it waits, so one caller cannot fill the
+    /// queue. Cuts the number to the most that the caller can ever have.
     pub(crate) async fn take(
         &self,
         of: Option<&Principal>,
@@ -263,7 +261,7 @@ impl SlotPool {
         }
     }
 
-    /// As much as one can have.
+    /// Returns the most slots that one caller can have.
     fn most(&self, of: Option<&Principal>) -> usize {
         if of.is_some() { self.shares.most } else { self.all }
     }
@@ -274,15 +272,15 @@ impl SlotPool {
     }
 }
 
-/// What each principal has. A lock that is held for one look-up: counting exactly is worth more here than counting without one.
+/// The slots of each principal. The lock is held for one lookup: an exact count matters more here than a lock-free one.
 #[derive(Debug)]
 struct Shares {
     most: usize,
-    /// Only of those who have something, so that names do not pile up.
+    /// Holds only principals that have slots, so that names do not accumulate.
     taken: Mutex<HashMap<Principal, usize>>,
 }
 
-/// What one principal has taken.
+/// The slots that one principal has taken.
 #[derive(Debug)]
 struct Share {
     of: Arc<Shares>,
@@ -345,7 +343,7 @@ mod tests {
         held.pop();
         let again = room.try_take(Some(&alice)).unwrap();
         drop((held, again, bobs));
-        // More than a share means all of it: what is too large for half can be sent, when nothing else is under way.
+        // More than a share means all of it: a request that is too large for half can be sent when nothing else runs.
         drop(room.take(Some(&alice), 100, NOW).await.unwrap());
         assert!(room.shares.lock().is_empty(), "who has nothing is not remembered");
         assert_eq!(room.free.available_permits(), 5);
@@ -357,13 +355,13 @@ mod tests {
         let held = [room.try_take(nobody).unwrap(), room.try_take(nobody).unwrap()];
         assert_eq!(room.try_take(nobody).unwrap_err(), AtCapacity::Everybody);
         drop(held);
-        // More than there is means all.
+        // More than the capacity means all of it.
         let all = room.take(nobody, 100, NOW).await.unwrap();
         assert_eq!(room.try_take(nobody).unwrap_err(), AtCapacity::Everybody);
         drop(all);
     }
 
-    /// Who is refused has nothing, though the share was counted first.
+    /// A caller that waited in vain has no slots, although its share was counted first.
     #[tokio::test]
     async fn whoever_waits_in_vain_keeps_nothing() {
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));

@@ -1,9 +1,8 @@
-//! Modern round trips: answers that came, questions that are open, and the state between.
+//! Modern round trips: the answers of the client, the open questions, and the state in between.
 //!
-//! The state travels through the client, so it is sealed, expires, and is bound to who asked for
-//! what: another principal, another method or other arguments cannot use it. It holds the answers of
-//! earlier rounds, each with a digest of the question it answers; if the handler asks something else
-//! under the same key, the old answer does not count.
+//! The state travels through the client. So it is sealed, expires, and is bound to its request: another principal, another method
+//! or other arguments cannot use it. It holds the answers of earlier rounds, each with a digest of its question. If the handler
+//! asks a different question under the same key, the old answer does not count.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -39,7 +38,7 @@ pub(crate) struct RequestBinding<'a> {
 }
 
 impl RequestBinding<'_> {
-    /// Made only when there is state to bind: most requests never need it.
+    /// Computes the digest that state is bound to. Called on demand, because most requests have no state.
     pub(crate) fn digest(&self, principal: &Principal) -> String {
         let bound = json!([principal.as_str(), self.method, self.name, self.arguments, self.key]);
         digest(candor_schema::canonical(&bound).as_bytes())
@@ -50,22 +49,22 @@ fn digest(bytes: &[u8]) -> String {
     hex(&Sha256::digest(bytes))
 }
 
-/// What a retry brings.
+/// The answers and the state that a retry carries.
 pub(crate) struct RetryState<'a> {
     pub(crate) responses: Option<&'a RawValue>,
     pub(crate) state: Option<&'a str>,
 }
 
-/// Which question of which call in the ledger was answered: the numbers that [`candor_ledger::Event::Resume`] has to name.
+/// Which question of which recorded call was answered: the numbers that [`candor_ledger::Event::Resume`] requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum ResumePoint {
     /// A question of the handler.
     Round { fence: u64, round: u32 },
-    /// The question whether it may start, and what it was bound to as it was put.
+    /// The approval request, and what it was bound to when it was asked.
     Approval { fence: u64, binding: candor_ledger::Binding },
 }
 
-/// What a call carries from one round to the next, besides questions and answers.
+/// What a call carries from one round to the next, besides its questions and answers.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) struct CarriedState {
     /// The caller expects the server to ask for approval of this call.
@@ -74,16 +73,16 @@ pub(crate) struct CarriedState {
     pub(crate) approved: bool,
 }
 
-/// One run of a handler that may ask.
+/// One run of a handler that may ask questions.
 #[derive(Default)]
 pub(crate) struct Round {
-    /// What the earlier rounds of this call have settled.
+    /// What the earlier rounds of this call carried over.
     pub(crate) carried: CarriedState,
-    /// The call in the ledger that goes on with this run, if it is one.
+    /// The recorded call that this run continues, if there is one.
     pub(crate) resumes: Option<ResumePoint>,
     answers: BTreeMap<String, AnsweredRound>,
     inner: Mutex<RoundQuestions>,
-    /// Wakes the runner when a question is put from another task.
+    /// Wakes the runner if another task asks a question.
     waker: AtomicWaker,
 }
 
@@ -91,19 +90,19 @@ pub(crate) struct Round {
 struct RoundQuestions {
     numbered: usize,
     open: BTreeMap<String, InputRequest>,
-    /// Answers that were used, to be carried into the next round.
+    /// The answers that the handler used. They are carried into the next round.
     used: BTreeMap<String, AnsweredRound>,
 }
 
 #[derive(Clone)]
 struct AnsweredRound {
-    /// Digest of the question; none if the client answered without having been asked.
+    /// Digest of the question. `None` if the client sent the answer unasked.
     question: Option<String>,
     answer: Box<RawValue>,
 }
 
 impl Round {
-    /// Reads what a retry brings; a first request brings nothing.
+    /// Reads what a retry carries. A first request carries nothing.
     pub(crate) fn begin(
         seal: &Seal,
         principal: &Principal,
@@ -139,7 +138,7 @@ impl Round {
             })?;
             for (key, answer) in responses.iter() {
                 let (key, answer) = (key.to_owned(), answer.to_raw());
-                // An answer to a question of the last round; or to none, then it counts only if nothing was asked.
+                // An answer belongs to a question of the last round. An unasked answer counts only in a first request.
                 match asked.remove(&key) {
                     Some(question) => {
                         answers.insert(key, AnsweredRound { question: Some(question), answer });
@@ -154,13 +153,13 @@ impl Round {
         Ok(Self { resumes, carried, answers, ..Self::default() })
     }
 
-    /// The answer to a question that the framework itself has put; one that nobody has asked for does not count.
+    /// Returns the answer to a question that the server itself asked. An unasked answer does not count.
     pub(crate) fn answered(&self, key: &str) -> Option<&RawValue> {
         self.answers.get(key).filter(|answered| answered.question.is_some()).map(|a| &*a.answer)
     }
 
-    /// The answer to a question, if the client brought it; else the question stays open, and the caller waits
-    /// for the end of this run.
+    /// Returns the answer to a question, if the client sent it. Otherwise the question stays open, and the handler waits for the
+    /// end of this run.
     pub(crate) async fn answer_to(
         &self,
         question: Question,
@@ -185,12 +184,12 @@ impl Round {
             inner.open.insert(key, question.request);
         }
         self.waker.wake();
-        // The runner drops the handler now. Only a task that the handler has spawned gets further.
+        // The runner drops the handler now. Only a task that the handler spawned continues here.
         ended.wait().await;
         Err(AskError::Gone)
     }
 
-    /// Runs a handler until it is done or waits for an answer that has not come.
+    /// Runs a handler until it is done, or until it waits for a missing answer. Returns `None` in the second case.
     pub(crate) async fn run<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
         let mut handler = pin!(handler);
         std::future::poll_fn(|cx| {
@@ -198,13 +197,13 @@ impl Round {
             if let Poll::Ready(done) = handler.as_mut().poll(cx) {
                 return Poll::Ready(Some(done));
             }
-            // Looked at only now, so that questions put side by side go out together.
+            // Checked only after the poll, so that questions that are asked concurrently go out together.
             if self.lock().open.is_empty() { Poll::Pending } else { Poll::Ready(None) }
         })
         .await
     }
 
-    /// The questions that are open, with everything that the next round needs to know.
+    /// Returns the open questions, with the state that the next round needs.
     pub(crate) fn questions(&self) -> Questions {
         let inner = self.lock();
         let asked = inner
@@ -221,7 +220,7 @@ impl Round {
     }
 }
 
-/// Whether a run is over. Waited for only by tasks that outlive it, so it is kept small.
+/// Signals the end of a run. Only tasks that outlive the run wait for it, so it is kept small.
 #[derive(Debug, Default)]
 pub(crate) struct CloseSignal {
     over: AtomicBool,
@@ -242,26 +241,26 @@ impl CloseSignal {
     }
 }
 
-/// Questions of a handler, as they can be put, and kept to be put again.
+/// Open questions of a handler, to send now and to store, so that they can be sent again.
 pub(crate) struct Questions {
     open: BTreeMap<String, InputRequest>,
     state: RoundState,
 }
 
 impl Questions {
-    /// One that the framework itself puts.
+    /// Creates a question of the server itself.
     pub(crate) fn single(key: &str, request: InputRequest) -> Self {
         let asked = BTreeMap::from([(key.to_owned(), digest(raw(&request).get().as_bytes()))]);
         let open = BTreeMap::from([(key.to_owned(), request)]);
         Self { open, state: RoundState { asked, answers: BTreeMap::new() } }
     }
 
-    /// Whether this client can answer them all: who asks again may not be who was asked.
+    /// Returns an error if this client cannot answer all of them. The client of a retry may differ from the one that was asked.
     pub(crate) fn answerable_by(&self, client: &ClientInfo) -> Result<(), AskError> {
         self.open.values().try_for_each(|question| ask::answerable(question, client))
     }
 
-    /// As they go to the client, with the state to bring back with the answers.
+    /// Returns the questions as the client gets them, with the state to send back with the answers.
     pub(crate) fn put(
         self,
         seal: &Seal,
@@ -287,7 +286,7 @@ impl Questions {
     }
 }
 
-/// What is known between two rounds.
+/// What the server knows between two rounds.
 struct RoundState {
     asked: BTreeMap<String, String>,
     answers: BTreeMap<String, AnsweredRound>,

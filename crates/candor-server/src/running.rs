@@ -1,4 +1,4 @@
-//! A request that runs, and what it says on the way: messages as they come, then the answer.
+//! A running request and its output: messages first, then the answer.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,13 +12,13 @@ use crate::outlet::Outlet;
 use crate::pipe::Pipe;
 use candor_protocol::rpc::Request;
 
-/// Something for the client.
+/// Output for the client.
 pub(crate) enum OutgoingMessage {
     Message(Bytes),
     Answer(Answer),
 }
 
-/// A request whose messages and answer somebody takes, one after the other. Dropped before its answer, it is taken back.
+/// A running request, polled for its messages and then its answer. Dropping it before the answer cancels the request.
 pub(crate) struct RunningRequest {
     answer: Progress,
     messages: Pipe,
@@ -31,7 +31,7 @@ enum Progress {
 }
 
 impl RunningRequest {
-    /// Begins; `held` is let go of when the request has ended.
+    /// Starts a request. `held` is dropped when the request has ended.
     pub(crate) fn start<T: Send + 'static>(
         engine: &Engine,
         request: Request,
@@ -41,7 +41,7 @@ impl RunningRequest {
         let messages = Pipe::new(engine.limits().queue);
         let arrival = TransportContext { outlet: Outlet::Pipe(messages.clone()), ..arrival };
         let engine = engine.clone();
-        // Dropped when the client hangs up, which is how a modern client takes a request back.
+        // Dropped if the client disconnects, which is how a modern client cancels a request.
         let hang_up = arrival.cancel.clone().drop_guard();
         let answer = Box::pin(async move {
             let answer = engine.handle(request, arrival).await;
@@ -52,7 +52,7 @@ impl RunningRequest {
         Self { answer: Progress::Running(answer), messages }
     }
 
-    /// Lets the handler run; what it says is read before its answer, so that the answer comes last.
+    /// Polls the handler. Messages are read before the answer, so that the answer comes last.
     pub(crate) fn poll(&mut self, cx: &mut Context<'_>) -> Poll<Option<OutgoingMessage>> {
         if let Progress::Running(answer) = &mut self.answer
             && let Poll::Ready(answer) = answer.as_mut().poll(cx)
@@ -60,7 +60,7 @@ impl RunningRequest {
             self.answer = Progress::Done(answer);
         }
         match std::mem::replace(&mut self.answer, Progress::Told) {
-            // Nobody speaks any more, so what is there is all there is.
+            // The handler has ended, so no further messages can come.
             Progress::Done(answer) => Poll::Ready(Some(match self.messages.try_next() {
                 Some(message) => {
                     self.answer = Progress::Done(answer);

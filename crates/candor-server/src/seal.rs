@@ -1,7 +1,7 @@
-//! The server's secret, and tokens that only its holders can make.
+//! The server's secret, and tokens that only a server with this secret can make.
 //!
-//! Cursors and round state travel through the client, who must not be able to change them. Each use
-//! has a sub-key of its own, so that a token made for one cannot be passed off as another.
+//! Cursors and round state travel through the client, which must not be able to change them. Each purpose has a sub-key of its own,
+//! so that a token for one purpose is invalid for another.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
@@ -14,14 +14,14 @@ use crate::hex::hex;
 
 const KEY_BYTES: usize = 32;
 
-/// The server secret. Instances that share it accept each other's tokens.
+/// The server secret. Replicas that share it accept each other's tokens.
 ///
-/// The first key makes tokens; the others are still accepted, so a secret is rotated by putting a new
-/// key in front and dropping the old one after the longest token has expired.
+/// The first key makes tokens, and the others are still accepted. To rotate a secret, put a new key in front, and drop the old one
+/// after the longest token has expired.
 #[derive(Clone)]
 pub struct Secret(Vec<[u8; KEY_BYTES]>);
 
-/// Why a text is no secret.
+/// Why a text is not a secret.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct SecretError {
     line: usize,
@@ -40,25 +40,25 @@ impl fmt::Display for SecretError {
 impl std::error::Error for SecretError {}
 
 impl Secret {
-    /// A new secret. Tokens made with it end with the process.
+    /// Creates a random secret. Tokens made with it end with the process.
     ///
     /// # Panics
-    /// If the operating system has no randomness to give.
+    /// If the operating system has no randomness.
     #[must_use]
     pub fn random() -> Self {
         Self(vec![random_bytes()])
     }
 
-    /// A new key as a line for [`Secret::from_lines`], to be kept where nobody else can read it.
+    /// Creates a random key as a line for [`Secret::from_lines`]. Store it where no other user can read it.
     ///
     /// # Panics
-    /// If the operating system has no randomness to give.
+    /// If the operating system has no randomness.
     #[must_use]
     pub fn random_line() -> String {
         hex(&random_bytes::<KEY_BYTES>()) + "\n"
     }
 
-    /// Keys as 64 hexadecimal digits per line, newest first; empty lines and `#` comments are skipped.
+    /// Parses keys as 64 hexadecimal digits per line, newest first. Skips empty lines and `#` comments.
     ///
     /// ```
     /// # use candor_server::Secret;
@@ -106,14 +106,14 @@ fn derive(key: &[u8; KEY_BYTES], purpose: &str) -> [u8; KEY_BYTES] {
     derived
 }
 
-/// Random bytes from the operating system.
+/// Returns random bytes from the operating system.
 pub(crate) fn random_bytes<const N: usize>() -> [u8; N] {
     let mut bytes = [0; N];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     bytes
 }
 
-/// Makes and opens tokens of one purpose. Signed, not encrypted: the client can read what it carries.
+/// Makes and opens tokens for one purpose. They are signed, not encrypted: the client can read the payload.
 #[derive(Clone)]
 pub(crate) struct Seal {
     keys: Vec<[u8; KEY_BYTES]>,
@@ -126,12 +126,12 @@ impl Seal {
         BASE64.encode(token)
     }
 
-    /// A digest that nobody without our newest key can make, so that nobody can try values against it.
+    /// Returns a digest that requires the newest key, so that no other party can test values against it.
     pub(crate) fn digest(&self, payload: &[u8]) -> [u8; 32] {
         mac(&self.keys[0], payload).finalize().into_bytes().into()
     }
 
-    /// The payload, if one of our keys made the token.
+    /// Returns the payload, if one of the server's keys made the token.
     pub(crate) fn open(&self, token: &str) -> Option<Vec<u8>> {
         let mut payload = BASE64.decode(token).ok()?;
         let tag = payload.split_off(payload.len().checked_sub(KEY_BYTES)?);

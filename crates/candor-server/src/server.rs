@@ -1,4 +1,4 @@
-//! Describing a server.
+//! The builder of a server.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -26,7 +26,7 @@ use crate::tool::{
 };
 use candor_hints::AskLevel;
 
-/// A server in the making: what it is called and what it offers.
+/// A server before it runs: its name and what it offers. [`build`](Server::build) makes an [`Engine`] of it.
 ///
 /// ```
 /// use candor_server::{hints::Hints, tool::{JsonTool, ToolError}, Server};
@@ -39,7 +39,7 @@ pub struct Server {
     info: Implementation,
     instructions: Option<String>,
     tools: Vec<Arc<dyn Tool>>,
-    /// They were given as a list, so there is one, even if nothing is in it.
+    /// The tools come from a fixed list, so the server offers tools even if the list is empty.
     has_list: bool,
     tool_provider: Option<Box<dyn Provider<ToolSet>>>,
     prompts: Vec<Prompt>,
@@ -62,34 +62,34 @@ pub struct Server {
 
 /// Why a server cannot be built.
 ///
-/// Its debug form is its message, because that is what a program prints whose `main` returns it.
+/// Its debug form is its message: a program whose `main` returns the error prints that.
 #[non_exhaustive]
 pub enum BuildError {
     /// A tool cannot be registered.
     Tool(RegistrationError),
     /// Two prompts have this name.
     DuplicatePrompt(String),
-    /// A person is to be asked about calls, and nothing remembers what they say.
+    /// The policy or a tool requires approval of calls, and the server has no ledger to store approval requests.
     NobodyToAsk,
-    /// The calls of a tool have keys, and nothing remembers them.
+    /// A tool uses idempotency keys, and the server has no ledger.
     NoLedger(String),
     /// Both single items and a provider were given for this list.
     TwoSources(&'static str),
-    /// A tool wants state that the server does not have.
+    /// A tool needs state that the server does not have.
     MissingState {
         /// The tool.
         tool: String,
-        /// The type that it wants.
+        /// The type that it needs.
         type_name: &'static str,
     },
-    /// A prompt wants state that the server does not have.
+    /// A prompt needs state that the server does not have.
     MissingPromptState {
         /// The prompt.
         prompt: String,
-        /// The type that it wants.
+        /// The type that it needs.
         type_name: &'static str,
     },
-    /// The schema of a prompt's arguments cannot be used.
+    /// The schema of a prompt's arguments is invalid.
     Prompt {
         /// The prompt.
         prompt: String,
@@ -147,7 +147,7 @@ impl From<RegistrationError> for BuildError {
 }
 
 impl Server {
-    /// A server without anything yet.
+    /// Returns a server that offers nothing yet.
     pub fn new(name: impl Into<String>, version: impl Into<String>) -> Self {
         Self {
             info: Implementation::new(name, version),
@@ -181,76 +181,77 @@ impl Server {
         self
     }
 
-    /// Advice for models on how to use the server as a whole.
+    /// Sets the advice for models on how to use the server as a whole.
     #[must_use]
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
         self
     }
 
-    /// Adds a tool: a [`JsonTool`](crate::tool::JsonTool), or a type of yours. Functions that are marked `#[tool]` are added by
-    /// [`tools`](Self::tools).
+    /// Adds a tool: a [`JsonTool`](crate::tool::JsonTool), or your own type. [`tools`](Self::tools) adds functions that are marked
+    /// `#[tool]`.
     #[must_use]
     pub fn tool(mut self, tool: impl Tool) -> Self {
         self.tools.push(Arc::new(tool));
         self
     }
 
-    /// Adds tools: what `tools![…]` makes of functions, and `into_tools()` of a toolbox.
+    /// Adds tools: from functions with `tools![…]`, or from a toolbox with `into_tools()`.
     #[must_use]
     pub fn tools(mut self, tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Self {
         self.tools.extend(tools);
         self
     }
 
-    /// Shares a value with all handlers that have a `State` of its type as a parameter. One of each type.
+    /// Shares a value with all handlers that have a parameter `State` of its type. A server has one value of each type.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.shared_state(Arc::new(value))
     }
 
-    /// The same for a value that is shared already.
+    /// Shares a value that is in an `Arc` already.
     #[must_use]
     pub fn shared_state<T: Send + Sync + 'static>(mut self, value: Arc<T>) -> Self {
         self.states.insert(value);
         self
     }
 
-    /// Refuses to build a server with a tool whose types have a schema that cannot be used: one that is invalid, or whose derivation
-    /// panics. Without this, such a tool is published with the schema `{"type": "object", "additionalProperties": true}` or without an
-    /// output schema, its types check the arguments of each call, and the log has the problem. Tools from a source that is asked on
-    /// every request are published like that in any case.
+    /// Refuses to build a server with a tool whose types have an unusable schema: one that is invalid, or whose derivation panics.
+    ///
+    /// Without this, the server publishes such a tool with the schema `{"type": "object", "additionalProperties": true}`, or
+    /// without an output schema. The tool's types check the arguments of each call, and the log has the problem. Tools from a
+    /// source that is queried on every request are always published this way.
     #[must_use]
     pub fn strict(mut self) -> Self {
         self.strict = true;
         self
     }
 
-    /// Publishes an optional argument as its plain type that may be left out, instead of `anyOf` with `null`: some hosts
-    /// refuse a list of tools that has the latter. `null` is accepted all the same.
+    /// Publishes an optional argument as its plain type that may be left out, instead of `anyOf` with `null`. Some hosts refuse a
+    /// list of tools with such an `anyOf`. The server still accepts `null`.
     #[must_use]
     pub fn plain_optionals(mut self) -> Self {
         self.form.plain_optionals = true;
         self
     }
 
-    /// Lists a tool whose effects depend on one argument as several, one for each of its values, with exact hints: for
-    /// hosts that read static hints only. Calls of a part are calls of the whole.
+    /// Lists a tool whose effects depend on one argument as several tools, one for each value, with exact hints. This is for hosts
+    /// that read static hints only. A call of a split tool is a call of the original tool.
     #[must_use]
     pub fn split(mut self, split: Split) -> Self {
         self.form.split = Some(split);
         self
     }
 
-    /// Sends results that are no objects to modern clients as they are. Without it, both eras get them in a box of one
-    /// field, so that a tool has one schema.
+    /// Sends results that are not objects to modern clients as they are. Without this, both eras get such a result inside an object
+    /// with one field, so that a tool has one schema.
     #[must_use]
     pub fn native_output(mut self) -> Self {
         self.form.native_output = true;
         self
     }
 
-    /// Takes tools from a provider, asked on every request, instead of one by one; [`ToolsProvider`] says what can be one.
+    /// Takes tools from a provider on every request, instead of one by one. [`ToolsProvider`] lists the possible providers.
     #[must_use]
     pub fn tools_from<Shape: 'static>(mut self, provider: impl ToolsProvider<Shape>) -> Self {
         match provider.fixed() {
@@ -263,37 +264,37 @@ impl Server {
         self
     }
 
-    /// Adds a prompt. Functions that are marked `#[prompt]` are added by [`prompts`](Self::prompts).
+    /// Adds a prompt. [`prompts`](Self::prompts) adds functions that are marked `#[prompt]`.
     #[must_use]
     pub fn prompt(mut self, prompt: Prompt) -> Self {
         self.prompts.push(prompt);
         self
     }
 
-    /// Adds prompts: what `prompts![…]` makes of functions.
+    /// Adds prompts: from functions with `prompts![…]`.
     #[must_use]
     pub fn prompts(mut self, prompts: impl IntoIterator<Item = Prompt>) -> Self {
         self.prompts.extend(prompts);
         self
     }
 
-    /// Takes prompts from a provider, asked on every request, instead of a fixed list.
+    /// Takes prompts from a provider on every request, instead of a fixed list.
     #[must_use]
     pub fn prompts_from(mut self, provider: impl Provider<PromptSet>) -> Self {
         self.prompt_provider = Some(Box::new(provider));
         self
     }
 
-    /// Offers resources. Several providers stand side by side: each answers for the URIs that begin with its prefix, the
-    /// longest first.
+    /// Offers resources. A server may have several providers: each answers for the URIs that begin with its prefix, and the longest
+    /// prefix wins.
     #[must_use]
     pub fn resources(mut self, resources: impl Resources) -> Self {
         self.resources.mount(resources);
         self
     }
 
-    /// Completes an argument of a prompt: from what has been typed, the other arguments so far, and the context, which knows the
-    /// principal and the server's state. The closure returns a `Vec<String>`, or a `Result` of one.
+    /// Completes an argument of a prompt. The closure gets the text typed so far, the other arguments so far, and the context,
+    /// which has the principal and the server's state. It returns a `Vec<String>`, or a `Result` of one.
     ///
     /// ```
     /// # use candor_server::Server;
@@ -321,7 +322,7 @@ impl Server {
         self
     }
 
-    /// Completes a variable of a resource template, with a closure as [`complete_prompt`](Self::complete_prompt) takes it.
+    /// Completes a variable of a resource template. The closure is like that of [`complete_prompt`](Self::complete_prompt).
     #[must_use]
     pub fn complete_template<F, R>(
         mut self,
@@ -341,7 +342,7 @@ impl Server {
         self
     }
 
-    /// What remembers calls: their keys, their outcomes, that they were made. Without it, keys are not honoured.
+    /// Sets the ledger, which stores keys, outcomes and audit rows. Without one, the server ignores keys.
     ///
     /// ```
     /// # use candor_server::{Server, store};
@@ -355,76 +356,80 @@ impl Server {
         self
     }
 
-    /// What this server serves: a folder, a database. Two servers of one name that share a ledger but not their data must
-    /// differ here, or the key of a call to one is taken for that of a call to the other.
+    /// Names the data that this server serves: a folder, a database. Two servers with one name that share a ledger but not their
+    /// data need different instances. Otherwise the key of a call to one server matches a call to the other.
     #[must_use]
     pub fn instance(mut self, instance: impl Into<String>) -> Self {
         self.instance = instance.into();
         self
     }
 
-    /// Which calls leave a durable row in the ledger.
+    /// Sets which calls leave a durable row in the ledger.
     #[must_use]
     pub fn audit(mut self, audit: Audit) -> Self {
         self.audit = audit;
         self
     }
 
-    /// Of which calls the ledger stores the arguments for operators. Without this, of those that a reviewer approved or denied.
+    /// Sets of which calls the ledger stores the arguments for operators. Without this, it stores those that a reviewer approved or
+    /// denied.
     #[must_use]
     pub fn keep_arguments(mut self, keep: KeepArguments) -> Self {
         self.keep_arguments = keep;
         self
     }
 
-    /// Which calls a person is asked about before they start; without this, none. A tool may want more.
+    /// Sets which calls need approval before they start. Without this, none. A tool may require approval of more calls.
     #[must_use]
     pub fn ask(mut self, ask: AskLevel) -> Self {
         self.policy.ask = ask;
         self
     }
 
-    /// The same for one tool, instead of what holds for all.
+    /// Sets which calls of one tool need approval, instead of the server-wide level. The tool may require approval of more calls.
     #[must_use]
     pub fn ask_for(mut self, tool: impl Into<String>, ask: AskLevel) -> Self {
         self.policy.by_tool.insert(tool.into(), Rule::Ask(ask));
         self
     }
 
-    /// Lets nobody call a tool. It is still listed.
+    /// Denies all calls of a tool. The tool is still listed.
     #[must_use]
     pub fn deny(mut self, tool: impl Into<String>) -> Self {
         self.policy.by_tool.insert(tool.into(), Rule::Deny);
         self
     }
 
-    /// Only operators decide: approvals that come through the caller's own client do not count. Those of anonymous callers never do.
+    /// Lets only operators approve calls: answers through the caller's own client do not count. Those of an anonymous caller's
+    /// client never count.
     #[must_use]
     pub fn operators_only(mut self) -> Self {
         self.policy.operators_only = true;
         self
     }
 
-    /// How long a call that waits for a person is held before it is answered with `approval_required`; without this, 45 seconds.
+    /// Sets how long the server holds a call that needs approval before it answers with `approval_required`. Without this, 45
+    /// seconds.
     #[must_use]
     pub fn hold(mut self, time: Duration) -> Self {
         self.policy.hold = time;
         self
     }
 
-    /// With a ledger in memory, unless another was given.
+    /// Adds a ledger in memory, unless another one is set.
     pub(crate) fn or_in_memory(mut self) -> Self {
         self.store.get_or_insert_with(|| Arc::new(MemoryStore::new(Options::default())));
         self
     }
 
-    /// Whether a person may ever be asked about a call.
+    /// Returns true if any call can require approval.
     #[must_use]
     pub fn wants_to_ask(&self) -> bool {
         self.policy.asks() || self.tools.iter().any(|tool| tool.ask() != AskLevel::Never)
     }
 
-    /// The names of its tools, and of the previews that are made with them. `None`: a provider has them, and only who asks it knows.
+    /// Returns the names of the tools, and of the previews that are generated for them. Returns `None` if a provider has the tools,
+    /// because they may differ on every request.
     #[must_use]
     pub fn tool_names(&self) -> Option<Vec<String>> {
         if self.tool_provider.is_some() {
@@ -433,7 +438,7 @@ impl Server {
         let of = |tool: &Arc<dyn Tool>| tool.definition().name.clone();
         let mut names: Vec<String> = self.tools.iter().map(of).collect();
         for tool in &self.tools {
-            // One that is a tool of its own stands there already.
+            // A preview that is also a registered tool is in the list already.
             let preview = tool.safeguards().preview_name(&tool.definition().name);
             if let Some(preview) = preview.filter(|name| !names.contains(name)) {
                 names.push(preview);
@@ -442,7 +447,7 @@ impl Server {
         Some(names)
     }
 
-    /// A tool that cannot do without a ledger, if there is one and no ledger was given.
+    /// Returns the name of a tool that requires a ledger, if there is such a tool and no ledger is set.
     #[must_use]
     pub fn wants_ledger(&self) -> Option<&str> {
         let keyed = |tool: &&Arc<dyn Tool>| tool.idempotency() != Idempotency::Beside;
@@ -450,16 +455,16 @@ impl Server {
         wanting.filter(|_| self.store.is_none())
     }
 
-    /// The server secret. Without one, tokens end with the process and no other instance accepts them.
+    /// Sets the server secret. Without one, tokens end with the process, and no other replica accepts them.
     #[must_use]
     pub fn secret(mut self, secret: Secret) -> Self {
         self.secret = Some(secret);
         self
     }
 
-    /// Finds the caller of every request over HTTP, for MCP, REST and the console: `run()` uses it, and so does an
-    /// [endpoint](crate::transport::http::endpoint) that has no other. What it knows besides the principal, handlers read with
-    /// [`Ctx::claims`]. Over stdio the caller is the user of the operating system.
+    /// Sets what finds the caller of every request over HTTP, for MCP, REST and the console. `run()` uses it, and so does an
+    /// [endpoint](crate::transport::http::endpoint) without an authenticator of its own. Handlers read what it knows besides the
+    /// principal with [`Ctx::claims`]. Over stdio the caller is the user of the operating system.
     ///
     /// ```
     /// # use candor_server::{Server, auth::BearerTokens, protocol::Principal};
@@ -472,21 +477,21 @@ impl Server {
         self
     }
 
-    /// Changes what a peer may take.
+    /// Changes the limits on what a peer can make the server hold or do.
     #[must_use]
     pub fn limits(mut self, change: impl FnOnce(&mut Limits)) -> Self {
         change(&mut self.limits);
         self
     }
 
-    /// How long and by whom lists and reads may be kept.
+    /// Sets how long results of lists and reads may be cached, and by whom.
     #[must_use]
     pub fn cache(mut self, hint: CacheHint) -> Self {
         self.cache = hint;
         self
     }
 
-    /// Checks everything and makes it ready to serve.
+    /// Checks the description and builds the engine.
     pub fn build(mut self) -> Result<Engine, BuildError> {
         if let Some(tool) = self.wants_ledger() {
             return Err(BuildError::NoLedger(tool.to_owned()));
@@ -522,7 +527,7 @@ impl Server {
         let foresees = match &tools {
             None => false,
             Some(Source::Fixed(tools)) => tools.foresees(),
-            // Not known before somebody asks.
+            // Known only when a caller asks.
             Some(Source::Provided(_)) => true,
         };
         let prompts = match (self.prompt_provider, self.prompts.is_empty()) {

@@ -1,4 +1,4 @@
-//! One tracing span per request, in the words of the OpenTelemetry conventions for MCP.
+//! One tracing span per request, with the OpenTelemetry conventions for MCP.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::method;
@@ -8,10 +8,10 @@ use tracing::field::Empty;
 use crate::exchange::RequestContext;
 use crate::trace::{self, TraceParent};
 
-/// The span that a request runs in. Costs next to nothing while nobody wants spans of this level.
+/// Returns the span that a request runs in. It costs next to nothing if no subscriber wants spans of this level.
 ///
-/// The caller's trace, from `traceparent` in `_meta`, is recorded as `trace_id` and `parent_id`; without one, the id that our
-/// own errors name.
+/// It records the caller's trace, from `traceparent` in `_meta`, as `trace_id` and `parent_id`. Without one, `trace_id` is the id
+/// that the server's own errors name.
 pub(crate) fn of(exchange: &RequestContext, name: &str, params: &Object) -> Span {
     let span = tracing::info_span!(
         target: "candor::request",
@@ -40,7 +40,7 @@ pub(crate) fn of(exchange: &RequestContext, name: &str, params: &Object) -> Span
         _ => None,
     };
     match subject {
-        // A URI may be anything; a span's name should be one of few.
+        // Excludes URIs: span names should have few values.
         Some(subject) if name != method::RESOURCES_READ => {
             span.record("otel.name", format!("{name} {subject}"));
         }

@@ -1,4 +1,4 @@
-//! What a server shares with its handlers.
+//! Values that a server shares with its handlers.
 
 use std::any::{Any, TypeId, type_name};
 use std::collections::HashMap;
@@ -11,9 +11,9 @@ use candor_protocol::Principal;
 use crate::ctx::Ctx;
 use crate::tool::ToolError;
 
-/// A value that the server was given with [`Server::state`](crate::Server::state), as a handler's parameter.
+/// A value that was given to the server with [`Server::state`](crate::Server::state), as a parameter of a handler.
 ///
-/// Not an argument: it stands in no schema, and no caller can send it. Cloning shares the value.
+/// It is not an argument: no schema contains it, and no caller can send it. Cloning shares the value.
 ///
 /// ```
 /// # #[tokio::main(flavor = "current_thread")]
@@ -23,7 +23,7 @@ use crate::tool::ToolError;
 ///
 /// struct Greeting(&'static str);
 ///
-/// // With `#[tool]` it is a parameter, `greeting: State<Greeting>`; anywhere else the context has it.
+/// // With `#[tool]` it is a parameter, `greeting: State<Greeting>`. Elsewhere, take it from the context.
 /// let greet = JsonTool::open("greet", |_, ctx| async move { Ok(ctx.state::<Greeting>()?.0) });
 /// let client = Server::new("greeter", "1.0.0").state(Greeting("Hello!")).tool(greet).test();
 /// assert_eq!(client.call("greet", json!({})).await.text(), "Hello!");
@@ -32,7 +32,7 @@ use crate::tool::ToolError;
 pub struct State<T: ?Sized>(Arc<T>);
 
 impl<T: ?Sized> State<T> {
-    /// The value, to be kept beyond the call.
+    /// Returns the value, for use beyond the call.
     #[must_use]
     pub fn into_inner(self) -> Arc<T> {
         self.0
@@ -78,13 +78,13 @@ impl States {
         self.0.get(&TypeId::of::<T>())?.clone().downcast().ok()
     }
 
-    /// The first of these that is not there.
+    /// Returns the first of these types that the server does not have.
     pub(crate) fn missing<'a>(&self, needs: &'a [Need]) -> Option<&'a Need> {
         needs.iter().find(|need| !self.0.contains_key(&need.id))
     }
 }
 
-/// A type of state that a tool cannot run without.
+/// A type of state that a handler needs.
 #[derive(Debug, Clone, Copy)]
 pub struct Need {
     id: TypeId,
@@ -92,21 +92,21 @@ pub struct Need {
 }
 
 impl Need {
-    /// The need for a `State<T>`.
+    /// Creates the need for a `State<T>`.
     #[must_use]
     pub fn of<T: 'static>() -> Self {
         Self { id: TypeId::of::<T>(), name: type_name::<T>() }
     }
 
-    /// The type's name, for messages.
+    /// Returns the type's name, for messages.
     #[must_use]
     pub fn type_name(&self) -> &'static str {
         self.name
     }
 }
 
-/// A parameter that comes from the server, not from the caller: [`Ctx`], [`State`], `Principal`, or a type of yours that
-/// is marked with `#[inject]`.
+/// A parameter that comes from the server, not from the caller: [`Ctx`], [`State`], `Principal`, or your own type that is marked
+/// with `#[inject]`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be injected",
     label = "the server does not know where to take it from",
@@ -114,10 +114,10 @@ impl Need {
     note = "if the caller should send it, take `#[inject]` away; a type of yours needs another name than `Ctx`, `State<…>` or `Principal`"
 )]
 pub trait FromCtx: Sized {
-    /// Takes it from the context of a call.
+    /// Extracts it from the context of a call.
     fn from_ctx(ctx: &Ctx) -> Result<Self, ToolError>;
 
-    /// What must be there for it; looked at when the server is built.
+    /// Returns the state that it needs. Checked when the server is built.
     #[must_use]
     fn needs() -> Option<Need> {
         None
@@ -148,7 +148,7 @@ impl<T: Send + Sync + 'static> FromCtx for State<T> {
 
 impl State<()> {
     pub(crate) fn of<T: Send + Sync + 'static>(states: &States) -> Result<State<T>, ToolError> {
-        // A tool of a fixed list cannot get here; one that a provider made can.
+        // The build checks the tools of a fixed list. The tool of a provider may lack its state.
         states.get::<T>().map(State).ok_or_else(|| {
             ToolError::internal(format!(
                 "no State<{}>: give the server one with `.state(…)`",

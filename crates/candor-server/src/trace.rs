@@ -1,7 +1,7 @@
-//! By which name the log and whoever was told of a failure speak of the same request.
+//! Trace ids, which connect the error of a request to its lines in the log.
 //!
-//! It is the caller's own trace, if it brought one. Otherwise it is made when somebody first wants to know it: a call that goes
-//! well never does.
+//! The id is that of the caller's own trace, if there is one. Otherwise the server generates one on first use, which a successful
+//! call rarely needs.
 
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -25,12 +25,12 @@ struct Trace {
     reasons: Option<Reasons>,
 }
 
-/// Reasons that go to the log and not to the caller. A test client collects them.
+/// Internal reasons of failures, which go to the log and not to the caller. A test client collects them.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Reasons(Arc<Mutex<Vec<String>>>);
 
 impl Reasons {
-    /// Runs requests whose internal reasons are collected here, also those of their own tasks.
+    /// Runs requests and collects their internal reasons, also those of the tasks that carry their trace.
     pub(crate) fn collect<F: Future>(&self, requests: F) -> impl Future<Output = F::Output> {
         COLLECTOR.scope(self.clone(), requests)
     }
@@ -40,7 +40,7 @@ impl Reasons {
     }
 }
 
-/// Notes why the current request fails, where its caller is not told. The log has it in any case.
+/// Notes why the current request fails, if its caller does not get the reason. The log has it in any case.
 pub(crate) fn note(reason: impl std::fmt::Display) {
     let _ = CURRENT.try_with(|trace| {
         if let Some(Reasons(reasons)) = &trace.reasons {
@@ -49,25 +49,25 @@ pub(crate) fn note(reason: impl std::fmt::Display) {
     });
 }
 
-/// The words of a panic.
+/// Returns the message of a panic.
 pub(crate) fn panic_reason(panic: &(dyn std::any::Any + Send)) -> &str {
     let text = panic.downcast_ref::<&str>().copied();
     text.or_else(|| panic.downcast_ref::<String>().map(String::as_str)).unwrap_or_default()
 }
 
-/// Runs a request under the name that it brought, or under one of its own.
+/// Runs a request under the trace id that it carries, or under a new one.
 pub(crate) fn of<F: Future>(meta: &Arc<Object>, request: F) -> impl Future<Output = F::Output> {
     let reasons = COLLECTOR.try_with(Clone::clone).ok();
     CURRENT.scope(Arc::new(Trace { meta: meta.clone(), id: OnceLock::new(), reasons }), request)
 }
 
-/// What belongs to the current request, for a task of its own. Not an async fn: that would look for the request in the new task,
-/// where there is none.
+/// Carries the current trace over to a task. Not an async fn: its body would run in the new task, where there is no current
+/// request.
 pub(crate) fn carried<F: Future>(task: F) -> impl Future<Output = F::Output> {
     CURRENT.scope(CURRENT.try_with(Arc::clone).unwrap_or_default(), task)
 }
 
-/// The name of the current request: 32 hexadecimal digits. Outside of all requests, a new one.
+/// Returns the trace id of the current request: 32 hexadecimal digits. Outside of requests, returns a new one.
 pub(crate) fn id() -> String {
     CURRENT
         .try_with(|trace| trace.id.get_or_init(|| given(&trace.meta)).clone())
@@ -82,7 +82,7 @@ fn new() -> String {
     hex(&random_bytes::<16>())
 }
 
-/// A failure of ours, with the name by which the log knows it; other errors as they are.
+/// Adds the trace id to an internal error. Returns other errors unchanged.
 pub(crate) fn named(error: ErrorObject) -> ErrorObject {
     if error.code() != code::INTERNAL_ERROR {
         return error;
@@ -96,7 +96,8 @@ pub(crate) fn named(error: ErrorObject) -> ErrorObject {
     error.with_data(&data)
 }
 
-/// The trace id of a W3C `traceparent`; `None` if it is not one. For those who pass it on: what they take from it is what we take.
+/// Returns the trace id of a W3C `traceparent`, or `None` if it is invalid. For code that passes the header on: it must accept the
+/// same values as the server.
 pub fn trace_id(traceparent: &str) -> Option<String> {
     TraceParent::read(traceparent).map(|parent| parent.trace_id)
 }

@@ -1,7 +1,7 @@
-//! A way in for whoever is in the same process: a REST API, a console.
+//! Requests from the same process, such as a REST API or a console.
 //!
-//! A visit is a request as any transport brings it, from a modern client that can answer no questions. So nothing that calls a
-//! tool goes another way than MCP does.
+//! A visit is a request like that of any transport, from a modern client that answers no questions. So every tool call takes the
+//! same path as over MCP.
 
 use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,7 +24,7 @@ use crate::response_capacity::ResponseCapacity;
 use crate::room::Slot;
 use crate::running::{self, RunningRequest};
 
-/// Somebody in the same process who wants to ask something.
+/// A request from the same process, such as the console.
 ///
 /// ```
 /// # use candor_server::{Server, protocol::{Principal, json::Object}};
@@ -48,13 +48,13 @@ pub struct Visit {
     meta: Object,
 }
 
-/// When a request arrived, compared to all others: serial calls run in this order. A transport takes it before it waits for anything.
-/// The first call that is sent with it has the position.
+/// When a request arrived, relative to all others: serial calls run in this order. A transport takes it before it waits for
+/// anything. The first call that is sent with it gets the position.
 #[derive(Debug, Clone)]
 pub struct Arrived(Arc<Mutex<Option<SerialPosition>>>);
 
 impl Arrived {
-    /// Keeps the order while the request is prepared: its body is here.
+    /// Keeps the position while the request is prepared. Call it once the body has been read.
     pub fn has_body(&self) {
         if let Some(position) = &*self.position() {
             position.hold_while_preparing();
@@ -66,22 +66,22 @@ impl Arrived {
     }
 }
 
-/// What a visitor is told.
+/// An event of a running request.
 #[derive(Debug)]
 pub enum CallEvent {
-    /// Something on the way: progress, a log message.
+    /// A message before the answer: progress, or a log message.
     Notice {
         /// The notification's method.
         method: String,
-        /// What it says.
+        /// The notification's parameters.
         params: Object,
     },
-    /// The last that is said.
+    /// The answer, as the last event.
     Answer(Result<Box<RawValue>, ErrorObject>),
 }
 
 impl Engine {
-    /// A way in for whoever is in the same process, and whose name is known.
+    /// Creates a request from the same process, for a known principal.
     #[must_use]
     pub fn visit(&self, principal: Principal) -> Visit {
         let client = Implementation::new("candor", env!("CARGO_PKG_VERSION"));
@@ -99,50 +99,50 @@ impl Engine {
 }
 
 impl Visit {
-    /// What an authenticator knows of the caller besides the principal.
+    /// Sets what an authenticator knows about the caller besides the principal.
     #[must_use]
     pub fn claims(mut self, claims: Claims) -> Self {
         self.claims = claims;
         self
     }
 
-    /// What the visitor calls itself, instead of `candor`.
+    /// Sets the client's name and version, instead of `candor`.
     #[must_use]
     pub fn client(mut self, name: &str, version: &str) -> Self {
         self.client = Implementation::new(name, version);
         self
     }
 
-    /// Whether visitors are told apart, so that one of them gets at most half of what may be under way, as it is with an MCP
-    /// endpoint that has an authenticator. Without this a visitor may have all.
+    /// Sets whether callers are told apart, so that one caller gets at most half of the capacity, as at an MCP endpoint with an
+    /// authenticator. Without this, a caller may use all of it.
     #[must_use]
     pub fn shares(mut self, shares: bool) -> Self {
         self.shares = shares;
         self
     }
 
-    /// The name of the operation, as `Idempotency-Key` gives it.
+    /// Sets the idempotency key, as in the `Idempotency-Key` header.
     #[must_use]
     pub fn key(mut self, key: Option<String>) -> Self {
         self.key = key;
         self
     }
 
-    /// The room that the body takes of which the visit was made, for as long as anybody holds what stands in it.
+    /// Sets the slots of the body that the request came in. They are held for as long as any task holds the body's content.
     #[must_use]
     pub fn holding(mut self, body: Option<Arc<Slot>>) -> Self {
         self.body = body;
         self
     }
 
-    /// The capacity that the response is built in.
+    /// Sets the capacity that the response is built in.
     #[must_use]
     pub fn response(mut self, capacity: Option<ResponseCapacity>) -> Self {
         self.response = capacity;
         self
     }
 
-    /// When the request arrived. Without this it arrives when it is sent.
+    /// Sets when the request arrived. Without this, it arrives when it is sent.
     #[must_use]
     pub fn arrived(mut self, arrived: Option<Arrived>) -> Self {
         self.arrived = arrived;
@@ -160,7 +160,7 @@ impl Visit {
         &self.engine
     }
 
-    /// As a method would get it, for what no method does.
+    /// Returns the context that a method would get, for functions that are not methods.
     pub(crate) fn exchange(&self) -> Result<RequestContext, ErrorObject> {
         let (meta, arrival) = (self.meta_of_request(), self.arrival(None));
         RequestContext::receive(RequestId::from("visit"), meta, arrival)
@@ -191,7 +191,7 @@ impl Visit {
         }
     }
 
-    /// Asks, and waits for the answer.
+    /// Sends the request and waits for the answer.
     pub async fn ask(self, method: &str, params: Object) -> Result<Box<RawValue>, ErrorObject> {
         let mut heard = self.send(method, params);
         loop {
@@ -203,7 +203,7 @@ impl Visit {
         }
     }
 
-    /// Asks; what is said on the way can be heard. Dropped before the answer, the request is taken back.
+    /// Sends the request and returns its events. Dropping the stream before the answer cancels the request.
     pub fn send(
         self,
         method: &str,
@@ -249,7 +249,7 @@ impl Stream for Heard {
                 Ok(Incoming::Response(response)) => {
                     return Poll::Ready(Some(CallEvent::Answer(response.outcome)));
                 }
-                // Nothing that we write; and nobody is asked who cannot answer.
+                // The server sends neither: it asks no questions of a client that declares no capabilities.
                 Ok(Incoming::Request(_)) | Err(_) => {}
             }
         }

@@ -1,4 +1,4 @@
-//! About how many bytes a result has in memory. Only what may be large is counted: texts and encoded bytes.
+//! The approximate size of a result in memory. Only what may be large is counted: texts and encoded bytes.
 
 use candor_protocol::types::{
     CallToolResult, Content, GetPromptResult, ReadResourceResult, ResourceContents,

@@ -1,10 +1,10 @@
-//! The bytes of an answer, in one piece or around a piece that was written before.
+//! The bytes of an answer, in one piece or around a shared piece.
 
 use bytes::Bytes;
 
 /// A message that is ready to be sent.
 ///
-/// A long list is written once and shared by all who ask for it: it is the middle here, and nobody copies it on the way
+/// A long list is encoded once and shared by all answers that contain it. It is the middle piece here, and is not copied on the way
 /// to a socket.
 #[derive(Debug, Clone, Default)]
 pub(crate) struct Written {
@@ -14,7 +14,7 @@ pub(crate) struct Written {
 }
 
 impl Written {
-    /// A message whose first `place` stands for `shared`.
+    /// Replaces the first occurrence of `place` in a message with `shared`.
     pub(crate) fn around(message: impl Into<Bytes>, place: &[u8], shared: Bytes) -> Self {
         let message = message.into();
         match message.windows(place.len()).position(|part| part == place) {
@@ -25,18 +25,18 @@ impl Written {
         }
     }
 
-    /// How many bytes it has for itself.
+    /// Returns the number of bytes that only this message holds.
     pub(crate) fn own_bytes(&self) -> usize {
         self.head.len() + self.tail.len()
     }
 
-    /// The pieces in order; some may be empty.
+    /// Returns the pieces in order. Some may be empty.
     #[must_use]
     pub(crate) fn into_pieces(self) -> [Bytes; 3] {
         [self.head, self.shared, self.tail]
     }
 
-    /// The message in one piece.
+    /// Returns the message in one piece.
     #[must_use]
     pub(crate) fn into_bytes(self) -> Bytes {
         if self.shared.is_empty() {

@@ -1,8 +1,8 @@
-//! Plans: what a preview has shown, and that a call follows it.
+//! Plans: what a preview showed, and the check that a call follows it.
 //!
-//! A preview's answer carries a token that is sealed for who asked, for the tool as it is defined now and for these arguments.
-//! It says that somebody looked, not that the world has stayed as it was; that is what the author's own digest is for, which is
-//! made anew just before the start.
+//! A preview's result carries a token that is sealed for the caller, the current tool definition and the arguments. The token
+//! proves that the caller saw the preview, not that the state is unchanged. The author's state digest proves that: the server
+//! computes it again just before the start.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -25,16 +25,16 @@ use crate::round::Round;
 use crate::seal::Seal;
 use crate::tool::{Output, PLAN_ARGUMENT, RegisteredTool, ToolError, code};
 
-/// More than any token of ours has.
+/// Maximum length of a token. The server's own tokens are shorter.
 const LONGEST: usize = 512;
 
-/// More of a preview than a person reads before they decide.
+/// Maximum bytes of a preview: a reviewer reads no more before deciding.
 const LONGEST_LOOK: usize = 16 * 1024;
 
-/// Makes and opens the tokens of one server.
+/// Makes and opens the plan tokens of one server.
 pub(crate) struct Plans {
     seal: Seal,
-    /// Two servers that share a secret do not take each other's plans.
+    /// Servers that share a secret do not accept each other's plans.
     server: String,
     instance: String,
 }
@@ -42,10 +42,10 @@ pub(crate) struct Plans {
 /// A digest of 32 bytes.
 pub(crate) type Digest = [u8; 32];
 
-/// What a preview says about the world it looked at, under a secret: nobody can try values against it.
+/// The digest of the state that a preview read, made with a secret, so that it cannot be used to test values.
 pub(crate) type StateDigest = Option<Digest>;
 
-/// Takes the token from among the arguments, where the framework has put it, or from beside them.
+/// Takes the plan token from the arguments, if the framework added one to the tool, or from `_meta`.
 pub(crate) fn take(
     entry: &RegisteredTool,
     arguments: &mut Arguments,
@@ -79,17 +79,17 @@ pub(crate) fn take(
     }
 }
 
-/// Signs the answers of a preview.
+/// Signs the results of a preview.
 pub(crate) struct Signer {
     seal: Seal,
     bound: Digest,
     time: Duration,
-    /// The tool that wants the token as an argument, if it does.
+    /// The tool that requires the token as an argument, if it does.
     wanted_by: Option<String>,
 }
 
 impl Signer {
-    /// Puts the token into a result.
+    /// Adds the token to a result.
     pub(crate) fn sign(&self, result: &mut CallToolResult, world: Option<&str>) {
         let expires = SystemTime::now() + self.time;
         let since = expires.duration_since(UNIX_EPOCH).unwrap_or_default();
@@ -116,7 +116,7 @@ impl Plans {
         Self { seal, server: server.to_owned(), instance: instance.to_owned() }
     }
 
-    /// Signs answers of the preview of this tool for these arguments.
+    /// Returns a signer for the results of this tool's preview with these arguments.
     pub(crate) fn signer(
         &self,
         tool: &RegisteredTool,
@@ -132,7 +132,7 @@ impl Plans {
         }
     }
 
-    /// Whether a call has been previewed, if it must be; and what the preview said of the world.
+    /// Checks that the caller previewed the call, if its tool requires that. Returns the plan, with the state that the preview saw.
     pub(crate) fn check<'a>(
         &self,
         call: &Call<'_>,
@@ -178,7 +178,8 @@ impl Plans {
         }
     }
 
-    /// Everything that a plan is for. Each part has its length before it, so that no two run into each other.
+    /// Returns a digest of everything that a plan is bound to. Each part follows its length, so that two parts cannot run into each
+    /// other.
     fn bound(&self, tool: &RegisteredTool, principal: &Principal, arguments: &Arguments) -> Digest {
         let arguments = candor_schema::canonical(tool.without_key(arguments).as_value());
         let mut hash = Sha256::new();
@@ -200,14 +201,14 @@ impl Plans {
 /// What a preview shows of a call that has not started.
 pub(crate) struct PreviewRun<'a> {
     preview: &'a RegisteredTool,
-    /// For a person.
+    /// For the reviewer.
     pub(crate) text: String,
-    /// What it said of the world, if it said anything.
+    /// The digest of the state that it read, if it reported one.
     pub(crate) world: StateDigest,
 }
 
 impl<'a> PreviewRun<'a> {
-    /// Looks for a person who is to decide about a call. A preview that fails is shown as that: it may be the reason to say no.
+    /// Runs the preview for a reviewer. If it fails, the text reports that: it may be the reason for a denial.
     pub(crate) async fn at(
         engine: &Engine,
         call: &Call<'_>,
@@ -228,14 +229,14 @@ impl<'a> PreviewRun<'a> {
     }
 }
 
-/// What a result says, as text.
+/// Returns the text of a result.
 fn in_words(result: &CallToolResult) -> String {
     let said =
         result.content.iter().map(|block| block.as_text().unwrap_or("(something that is no text)"));
     said.collect::<Vec<_>>().join("\n")
 }
 
-/// As much as somebody will read; what is missing is said.
+/// Cuts a text to what a reviewer reads, and reports how much is missing.
 fn cut(text: String) -> String {
     if text.len() <= LONGEST_LOOK {
         return text;
@@ -244,7 +245,7 @@ fn cut(text: String) -> String {
     format!("{}\n(and {} bytes more, not shown)", &text[..end], text.len() - end)
 }
 
-/// Runs a preview with the arguments of a call. The caller hears nothing of it.
+/// Runs a preview with the arguments of a call. The caller receives no messages of it.
 async fn run(
     engine: &Engine,
     call: &Call<'_>,
@@ -262,12 +263,12 @@ async fn run(
     Ok(ran)
 }
 
-/// A plan that is for this call. What it said of the world, if anything, and who said it.
+/// The plan of a call: its preview, and the digest of the state that the preview saw. Empty if there is nothing to check.
 #[derive(Clone, Copy)]
 pub(crate) struct PlanStatus<'a>(Option<(&'a RegisteredTool, Digest)>);
 
 impl<'a> PlanStatus<'a> {
-    /// The same plan for somebody who looks now, if they see what the caller has seen. It holds for both.
+    /// Returns the plan that holds for caller and reviewer. Fails if the reviewer's preview saw another state than the caller's.
     pub(crate) fn seen_in(self, look: &PreviewRun<'a>, call: &Call<'_>) -> Result<Self, ToolError> {
         match (self.0, look.world) {
             (Some((_, world)), now) if now != Some(world) => Err(stale(look.preview, call)),
@@ -275,17 +276,17 @@ impl<'a> PlanStatus<'a> {
         }
     }
 
-    /// Looks again, just before the start.
+    /// Runs the preview again just before the start. Fails if the state has changed.
     pub(crate) async fn still_holds(
         &self,
         engine: &Engine,
         call: &Call<'_>,
     ) -> Result<(), ToolError> {
         let Some((preview, world)) = &self.0 else { return Ok(()) };
-        // Boxed, so that calls without a plan, which are most, carry no room for it.
+        // Boxed, because most calls have no plan, and every call would carry its size.
         let now = match Box::pin(run(engine, call, preview)).await? {
             AttemptEnd::Done(Ok(output)) => output.plan,
-            // It says itself why there is no such plan any more.
+            // The preview's own error tells why the plan no longer holds.
             AttemptEnd::Done(Err(error)) => return Err(error),
             AttemptEnd::Asks(_) | AttemptEnd::Panicked | AttemptEnd::TookTooLong => None,
         };

@@ -1,6 +1,6 @@
-//! How often one caller has called a tool, or has asked what calls would do. The calls themselves are remembered, not a bucket of tokens: a full bucket that
-//! refills on the way lets nearly twice as many through in some stretch of the time, and the description promises that none
-//! has more.
+//! Rate limits: how often one caller calls a tool or asks for explanations. The limiter stores the time of each call. It is not a
+//! token bucket: a full bucket that refills allows nearly twice the limit in some windows. A tool's description promises that no
+//! window has more.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,32 +15,32 @@ use tokio::time::Instant;
 use crate::ledger::Call;
 use crate::tool::{RateLimit, ToolError, code};
 
-/// Callers and tools that are remembered. Above it, those go first who have not called for the longest time.
+/// Maximum number of stored callers and tools. Beyond it, the one whose last call is the oldest is dropped.
 const ROOM: usize = 4096;
 
-/// The calls of late of tools that have a rate.
+/// The recent calls of tools that have a rate limit.
 #[derive(Clone, Default)]
 pub(crate) struct RateLimiter(Arc<Mutex<HashMap<RateKey, Calls>>>);
 
-/// Caller and tool; without a tool, what the caller asks about calls.
+/// Caller and tool. Without a tool: the caller's requests to explain calls.
 type RateKey = (String, Option<String>);
 
 #[derive(Default)]
 struct Calls {
     counted: VecDeque<Instant>,
     last: Option<Instant>,
-    /// Keys of calls that were let through and may not have a record yet: who repeats one joins it.
+    /// Keys of admitted calls that may not have a record yet. A retry with such a key joins.
     starting: Vec<Starting>,
-    /// Calls without a key that have asked something. Each may come back once, with the answer.
+    /// Number of calls without a key that asked a question. Each may come back once, with the answer.
     asking: usize,
 }
 
-/// A key that is about to start. Whichever of those who have brought it starts, and be it the last of them: it is counted once.
+/// A key that is about to start. It counts once, whichever of the calls with this key starts.
 struct Starting {
     key: Key,
     /// When it was counted.
     at: Instant,
-    /// How many were let through with it, and are still on their way.
+    /// Number of admitted calls with this key that are still in flight.
     holders: usize,
     begun: bool,
 }
@@ -50,14 +50,14 @@ impl Calls {
         self.starting.iter_mut().find(|starting| starting.key == *key)
     }
 
-    /// A call that was counted then has not been made.
+    /// Removes the count of a call that did not start.
     fn uncount(&mut self, at: Instant) {
         let counted = self.counted.iter().rposition(|counted| *counted == at);
         counted.and_then(|counted| self.counted.remove(counted));
     }
 }
 
-/// How a call comes.
+/// The facts of a call that its rate limit depends on.
 #[derive(Clone, Copy)]
 pub(crate) struct RateInput<'a> {
     pub(crate) key: Option<&'a Key>,
@@ -65,26 +65,26 @@ pub(crate) struct RateInput<'a> {
     pub(crate) goes_on: bool,
 }
 
-/// A call that the rate allows. It gives back what it took when it is dropped before it [begins](RatePermit::begins).
+/// A call that the rate limit allows. If it is dropped before it [begins](RatePermit::begins), it returns what it took.
 pub(crate) struct RatePermit {
     rates: RateLimiter,
     whose: RateKey,
     took: RateCharge,
 }
 
-/// What a call that does not begin gives back.
+/// What a call that does not begin returns.
 enum RateCharge {
-    /// One of the calls that the rate allows, counted then.
+    /// One call, counted at this time.
     Call(Instant),
-    /// The same for a key, together with all who have brought it.
+    /// One call, shared by all calls with this key.
     Key(Key),
-    /// The way back of a call that has asked something.
+    /// The return of a call that asked a question.
     Answer,
     Nothing,
 }
 
 impl RateLimiter {
-    /// Lets a call through and counts it, or says when the next one may come.
+    /// Admits a call and counts it, or returns how long to wait.
     pub(crate) fn admit(
         &self,
         call: &Call<'_>,
@@ -100,8 +100,8 @@ impl RateLimiter {
         })
     }
 
-    /// Lets a question about a call through and counts it, or says when the next one may come. Whatever a tool is about, to be
-    /// asked about it costs what its evaluator costs; so there is one rate for all of them.
+    /// Admits a request to explain a call and counts it, or returns how long to wait. Such a request costs what the tool's
+    /// evaluator costs, so all tools share one limit.
     pub(crate) fn admit_question(
         &self,
         rate: Option<RateLimit>,
@@ -134,7 +134,7 @@ impl RateLimiter {
         let calls = all.entry(whose.clone()).or_default();
         calls.last = Some(now);
         let free = match coming.key {
-            // Its answer is taken once: the record sees to that.
+            // The record ensures that an answer is used once.
             Some(_) if coming.goes_on => Some(RateCharge::Nothing),
             Some(key) => calls.starting(key).map(|starting| {
                 starting.holders += 1;
@@ -153,10 +153,10 @@ impl RateLimiter {
             calls.counted.pop_front();
         }
         if calls.counted.len() >= rate.calls() {
-            // The rate may have been another when the earlier calls came.
+            // The limit may have been another one when the earlier calls came.
             let first = calls.counted[calls.counted.len() - rate.calls()];
             let wait = (first + rate.time()).saturating_duration_since(now);
-            // In whole milliseconds, as it is told: whoever waits so long is let through.
+            // In whole milliseconds, as the caller receives it: a caller that waits this long is admitted.
             return Err(Duration::from_millis(
                 u64::try_from(wait.as_nanos().div_ceil(1_000_000)).unwrap_or(u64::MAX),
             ));
@@ -179,7 +179,7 @@ impl RateLimiter {
 }
 
 impl RatePermit {
-    /// It is started now, and counts for good.
+    /// Counts the call for good, because it starts now.
     pub(crate) fn begins(&mut self) {
         let RateCharge::Key(key) = &self.took else {
             self.took = RateCharge::Nothing;
@@ -189,13 +189,13 @@ impl RatePermit {
         let Some(calls) = all.get_mut(&self.whose) else { return };
         let starts_again =
             calls.starting(key).is_some_and(|it| std::mem::replace(&mut it.begun, true));
-        // Nothing came of the first start, and there is another.
+        // The first start had no outcome, and this is another one.
         if starts_again {
             calls.counted.push_back(Instant::now());
         }
     }
 
-    /// It has asked something, and may come back with the answer.
+    /// Records that the call asked a question, and may come back with the answer.
     pub(crate) fn asks(&self) {
         if let Some(calls) = self.rates.lock().get_mut(&self.whose) {
             calls.asking += 1;
@@ -240,7 +240,7 @@ mod tests {
         (name.to_owned(), Some("tool".to_owned()))
     }
 
-    /// A call that is let through, and starts.
+    /// Admits a call and starts it.
     fn starts(
         rates: &RateLimiter,
         rate: RateLimit,
@@ -271,13 +271,13 @@ mod tests {
         let (k, l) = (Key::new("k").unwrap(), Key::new("l").unwrap());
         let keyed = |key| RateInput { key: Some(key), goes_on: false };
         let pass = |key| rates.pass(rate, who("a"), keyed(key)).unwrap();
-        // The first hangs up while it waits for its turn, and the second starts.
+        // The first disconnects while it waits for its turn, and the second starts.
         let (first, mut second) = (pass(&k), pass(&k));
         drop(first);
         second.begins();
         drop(second);
         assert_eq!(rates.lock()[&who("a")].counted.len(), 1);
-        // Nothing came of the first start, so the other who has the key starts it again.
+        // The first start had no outcome, so the other call with the key starts it again.
         let (mut first, mut second) = (pass(&l), pass(&l));
         first.begins();
         drop(first);

@@ -1,9 +1,9 @@
 //! Serial groups: the writes of one group run one at a time, in the order in which this process received them.
 //!
-//! A transport takes a [`SerialPosition`] when it reads a message, because from then on requests are prepared side by side. A
-//! call that is ready waits for the ready calls of its group that arrived earlier, and for earlier messages that are still
-//! being prepared and may turn out to belong to its group. It does not wait for calls that wait for a person or for another
-//! attempt: these give their position up, and start as soon as they are ready and the group is free.
+//! A transport takes a [`SerialPosition`] when it reads a message, because from then on requests are prepared side by side. A ready
+//! call waits for the ready calls of its group that arrived earlier. It also waits for earlier messages that are still being
+//! prepared and may belong to its group. It does not wait for calls that wait for a reviewer or for another attempt. These give
+//! their position up, and start as soon as they are ready and the group is free.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -71,7 +71,7 @@ pub(crate) struct SerialTurn {
 /// What a ready call has to do now.
 enum QueueStep {
     Start,
-    /// Until then at most; without a time, until it is notified.
+    /// At most until this time; without a time, until it is notified.
     Wait(Option<Instant>),
 }
 
@@ -145,7 +145,7 @@ impl SerialPosition {
         }
     }
 
-    /// Holds no later call any more.
+    /// Stops holding later calls.
     pub(crate) fn release(&self) {
         let mut groups = self.groups.lock();
         if let Some(released) = groups.preparing.remove(&self.number) {
@@ -207,7 +207,7 @@ impl Drop for QueuedCall<'_> {
     fn drop(&mut self) {
         let mut groups = self.position.groups.lock();
         let Some(group) = groups.active.get_mut(self.group) else { return };
-        // A call that has its turn is not in the queue any more.
+        // A call that has its turn is no longer in the queue.
         if group.waiting.remove(&self.position.number).is_some() {
             groups.wake(Some(self.group));
         }
@@ -225,7 +225,7 @@ impl Drop for SerialTurn {
 }
 
 impl Groups {
-    /// Starts a ready call if it is first, or says how long it has to wait.
+    /// Starts a ready call if it is first, or returns how long it has to wait.
     fn step(&mut self, name: &str, number: u64) -> QueueStep {
         let Some(group) = self.active.get_mut(name) else { return QueueStep::Wait(None) };
         let first = group.waiting.keys().next() == Some(&number);
@@ -243,7 +243,7 @@ impl Groups {
         QueueStep::Start
     }
 
-    /// Wakes the first call of a group, or of all groups, and forgets groups without calls.
+    /// Wakes the first call of a group, or of all groups, and removes groups without calls.
     fn wake(&mut self, name: Option<&str>) {
         let Some(name) = name else {
             for group in self.active.values() {

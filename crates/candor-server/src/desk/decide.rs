@@ -1,4 +1,4 @@
-//! What an operator decides: on an approval request, and on an operation whose outcome is unknown.
+//! Records what an operator decides: on an approval request, and on an operation whose outcome is unknown.
 
 use candor_ledger::{
     ApprovalChannel, AuditContext, Event, EventError, EventReply, Resolution, Review, StateKind,
@@ -8,7 +8,7 @@ use candor_ledger::{
 use super::shown::shown;
 use super::{ApprovalRequest, OperationView, OperatorError, state};
 
-/// Approves or denies exactly the request that was shown. `through` names where: a command, a page.
+/// Approves or denies exactly the request that was shown. `through` names where the decision was made: a command, a page.
 ///
 /// # Errors
 /// Another reviewer was faster, or the request changed or ended. Then nothing was recorded.
@@ -66,7 +66,7 @@ pub async fn resolve(
     }
 }
 
-/// Its state changed after it was shown.
+/// Returns the error for an operation that changed after it was shown.
 pub fn meanwhile(operation: &OperationView, kind: StateKind) -> OperatorError {
     let (id, words) = (operation.short(), state::label(kind));
     OperatorError::Refused(format!(

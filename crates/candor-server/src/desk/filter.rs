@@ -1,28 +1,28 @@
-//! Which operations, and which rows of the audit: what a person asks for, and what the ledger's own filter cannot tell.
+//! Filters for operations and audit rows: what an operator asks for, and what the ledger's own filter cannot express.
 
 use candor_ledger::{AuditRow, Filter, Moment, RecordEntry, RecordState, StateKind};
 
 use super::state::{StateFilter, has_failed};
 
-/// Which of many.
+/// The conditions that an operation or an audit row must meet.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Filters {
-    /// Of this tool.
+    /// Only this tool.
     pub tool: Option<String>,
-    /// Of this caller.
+    /// Only this caller.
     pub principal: Option<String>,
-    /// Under this key.
+    /// Only this key.
     pub key: Option<String>,
     /// Operations in this state; audit rows that led to it.
     pub state: Option<StateFilter>,
-    /// Last changed then or later.
+    /// Last changed at this time or later.
     pub since: Option<Moment>,
-    /// Last changed earlier than that.
+    /// Last changed before this time.
     pub before: Option<Moment>,
 }
 
 impl Filters {
-    /// For records.
+    /// Returns the ledger's filter for records.
     #[must_use]
     pub fn of_records(&self) -> Filter {
         // The stored state of a call that failed without an effect is `open`, so failures are found by [`Filters::has_entry`].
@@ -30,13 +30,14 @@ impl Filters {
         Filter { state: state.map(StateFilter::kind), ..self.of_any() }
     }
 
-    /// The same, of which nobody knows.
+    /// Returns the ledger's filter for records whose outcome is unknown.
     #[must_use]
     pub fn of_unknown(&self) -> Filter {
         Filter { state: Some(StateKind::Indeterminate), ..self.of_any() }
     }
 
-    /// For rows. One that ended without a record has an outcome and no state, so those are told by [`Filters::has_row`].
+    /// Returns the ledger's filter for audit rows. A call without a record has an outcome and no state, so [`Filters::has_row`]
+    /// checks these.
     #[must_use]
     pub fn of_rows(&self) -> Filter {
         let state = self.state.map(StateFilter::kind);
@@ -48,10 +49,10 @@ impl Filters {
         Filter { since, before, principal, tool, state: None, key }
     }
 
-    /// Whether a record that the ledger's filter has let through is meant.
+    /// Returns true if a record that passed the ledger's filter matches.
     #[must_use]
     pub fn has_entry(&self, entry: &RecordEntry) -> bool {
-        // Its time is over: it is only not swept yet.
+        // The record has expired and is not swept yet.
         let Some(record) = &entry.seen else { return false };
         let Some(filter) = self.state else { return true };
         match &record.state {
@@ -61,7 +62,7 @@ impl Filters {
         }
     }
 
-    /// The same for a row.
+    /// Returns true if an audit row that passed the ledger's filter matches.
     #[must_use]
     pub fn has_row(&self, row: &AuditRow) -> bool {
         match self.state {

@@ -1,4 +1,4 @@
-//! From what a person writes to the operation they mean: the first digits of its id, or its key.
+//! Finds the operation that an operator names: by the first digits of its ID, or by its key.
 
 use std::collections::BTreeMap;
 
@@ -8,21 +8,21 @@ use super::OperatorError;
 use super::operation::OperationView;
 use super::shown::{cut, shown};
 
-/// Fewer digits are more likely a mistake than an id.
+/// Minimum digits of an ID: fewer are more likely a mistake.
 const LEAST: usize = 4;
 
-/// So many digits are shown of an id, at the least.
+/// Minimum digits of an ID that are shown.
 const SHOWN: usize = 8;
 
-/// So many are listed when it could be several.
+/// Maximum number of operations that are listed if several match.
 const MOST: usize = 20;
 
 type OperationsByDigest = BTreeMap<RecordDigest, OperationView>;
 
-/// The operation that a person means by the first digits of its id, or by its key.
+/// Returns the operation that an operator names by the first digits of its ID, or by its key.
 ///
 /// # Errors
-/// None has that name, or several have.
+/// No operation matches, or several do.
 pub async fn find(store: &dyn Store, wanted: &str) -> Result<OperationView, OperatorError> {
     let prefix = DigestPrefix::new(wanted).filter(|_| wanted.len() >= LEAST);
     let mut found = OperationsByDigest::new();
@@ -32,7 +32,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<OperationView, Oper
     }
     let keyed = Filter { key: Some(wanted.to_owned()), ..Filter::default() };
     let page = Page { most: MOST, ..Page::default() };
-    // Callers choose their keys, and may choose what is shown as the id of somebody else's call: that stays the name of that call.
+    // A caller chooses its keys, and may choose the shown ID of another caller's operation. That ID still names that operation.
     if entries.is_empty() || wanted.len() < SHOWN {
         entries.extend(store.records(keyed.clone(), page).await?.items);
     }
@@ -40,7 +40,7 @@ pub async fn find(store: &dyn Store, wanted: &str) -> Result<OperationView, Oper
         found.insert(entry.id.digest(), OperationView::of(store, entry).await?);
     }
     if found.is_empty() {
-        // Its record may be forgotten while its rows are still there.
+        // Its record may be purged while its audit rows still exist.
         let filter = if prefix.is_some() { Filter::default() } else { keyed };
         let mut rows = Export::of(store, filter);
         while let Some(row) = rows.next().await? {
@@ -76,7 +76,7 @@ fn none(wanted: &str) -> OperatorError {
 
 fn ambiguous(wanted: &str, found: &OperationsByDigest) -> OperatorError {
     let digits: Vec<String> = found.keys().map(RecordDigest::to_string).collect();
-    // So many that each is told from its neighbours.
+    // Enough digits to tell each ID from its neighbors.
     let shared = digits.windows(2).map(|pair| {
         let same = pair[0].bytes().zip(pair[1].bytes()).take_while(|(a, b)| a == b);
         same.count() + 1

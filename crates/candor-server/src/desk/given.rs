@@ -1,25 +1,27 @@
-//! What an operator says that a call returned, as the ledger keeps it: a result of a tool, in no era's clothes.
+//! The result that an operator reports for a call, in the form that the ledger stores: a tool result that fits any era.
 
 use candor_ledger::{LedgerLimits, OutcomeKind, StoredResult};
 use candor_protocol::json::{Decode as _, Json, Malformed, scan};
 use candor_protocol::types::{CallToolResult, Content};
 
-/// As deep as a server takes results.
+/// Maximum nesting of a result, as in a server.
 const DEPTH: usize = 127;
 
-/// What was given on the command line.
+/// The result that an operator reports.
 pub enum ReportedResult<'a> {
-    /// A whole result, or a value to make one of.
+    /// A complete tool result, or a value to make one from.
     Json(&'a str),
-    /// As text.
+    /// A text to make a result from.
     Text(&'a str),
-    /// Nothing was said.
+    /// No result.
     Nothing,
 }
 
 impl ReportedResult<'_> {
+    /// Returns the result to store. If `failed` is true, it is an error.
+    ///
     /// # Errors
-    /// What is wrong with it.
+    /// Returns what is wrong with it.
     pub fn outcome(&self, failed: bool) -> Result<StoredResult, String> {
         let mut result = match self {
             Self::Json(text) => {

@@ -1,10 +1,11 @@
-//! What an operator sees and does: calls that wait for a person, operations that are on record, and the words for them. It needs a
-//! ledger and no server, so that one place shows what all servers do that write to it.
+//! What an operator sees and does: approval requests, operations, and the words for them. It needs a ledger and no server, so one
+//! place shows all servers that write to that ledger.
 //!
 //! - [`ApprovalRequest`], [`RequestDetails`]: a call that needs approval, and what the reviewer sees; [`decide`], [`GrantDraft`]: the answer.
-//! - [`OperationView`]: a call that is on record, with its story and its [`Review`]; [`find`](mod@find), [`filter`], [`ReportedResult`], [`resolve`].
+//! - [`OperationView`]: an operation, with its audit rows and its [`Review`]; [`find`](mod@find), [`filter`], [`ReportedResult`],
+//!   [`resolve`].
 //! - [`state`](mod@state): the words for the state of an operation and for its outcome.
-//! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: all of that for people.
+//! - [`words`], [`when`], [`shown`](mod@shown), [`json`]: texts for users.
 
 mod decide;
 pub mod filter;
@@ -31,15 +32,15 @@ pub use review::Review;
 pub use state::{StateFilter, StateWord};
 pub use waiting::{ApprovalRequest, RequestDetails};
 
-/// Why something cannot be seen or done.
+/// The reason why an operator's request fails.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum OperatorError {
-    /// The ledger cannot be used.
+    /// The ledger failed.
     Store(StoreError),
-    /// Nothing has this name.
+    /// Nothing has this ID or key.
     Unknown(String),
-    /// It may be one of several, or it is not in a state in which that can be said of it; in words.
+    /// Several match, or the state does not allow the action. Holds the message.
     Refused(String),
 }
 

@@ -1,4 +1,4 @@
-//! One operation: its record, and what its rows in the audit tell besides.
+//! One operation: its record, and what its audit rows add.
 
 use std::time::Duration;
 
@@ -16,26 +16,26 @@ use super::shown::json_shown;
 use super::state::{self, StateWord, has_failed};
 use super::{json as text, when};
 
-/// So many digits name an operation where they are shown.
+/// Number of digits that are shown of an ID.
 const SHORT: usize = 8;
 
-/// Rows that are looked through for replays of one operation.
+/// Maximum number of audit rows that are searched for the replays of one operation.
 const MOST_REPLAYS: usize = 200;
 
-/// A call that is, or was, on record.
+/// An operation that has, or had, a record.
 pub struct OperationView {
-    /// Who called what, under which key.
+    /// Its caller, server, tool and key.
     pub id: RecordId,
-    /// As it is now. `None`: its time is over, and its rows are all that is left.
+    /// The current record. `None`: it is purged, and only its audit rows are left.
     pub record: Option<Record>,
-    /// Since when it stands there.
+    /// The start of its current state.
     pub since: Option<Moment>,
-    /// The earliest first.
+    /// Its audit rows, earliest first.
     pub story: Vec<AuditRow>,
 }
 
 impl OperationView {
-    /// With its story.
+    /// Returns the operation with its audit rows.
     ///
     /// # Errors
     /// The ledger cannot be read.
@@ -44,8 +44,8 @@ impl OperationView {
         Ok(Self::with(entry, story))
     }
 
-    /// For a list: with its story only where that tells how long it took, or who reviewed it. Where rows of the audit are given up
-    /// before records are, a store looks for a story everywhere, which is too long for each of many.
+    /// Returns the operation for a list. Reads its audit rows only if they tell its duration or its reviewer. If the ledger drops
+    /// audit rows before records, a store searches all rows for them, which is too slow for each entry of a list.
     pub async fn brief(store: &dyn Store, entry: RecordEntry) -> Result<Self, StoreError> {
         use StateKind::{Completed, Dispatched, Open, Suspended, Waiting};
         match entry.seen.as_ref().map(|record| record.state.kind()) {
@@ -56,8 +56,8 @@ impl OperationView {
         }
     }
 
-    /// Adds its latest replays to the story, so that one page answers whether it ran twice. They are not changes of the record, and
-    /// are looked up among all audit rows: for a single operation, not for a list.
+    /// Adds its latest replays to its audit rows, so that one page shows whether it ran twice. Replays do not change the record, so
+    /// this searches all audit rows: use it for a single operation, not for a list.
     ///
     /// # Errors
     /// The ledger cannot be read.
@@ -84,52 +84,52 @@ impl OperationView {
             | RecordState::Waiting { since, .. }
             | RecordState::Approved { since, .. }
             | RecordState::Denied { since, .. } => Some(*since),
-            // Whoever holds it writes to it again and again.
+            // Its owner writes to the record repeatedly.
             RecordState::Claimed { .. } => None,
             state if state.kind() == stored.state.kind() => Some(stored.touched),
-            // Time alone brought it there.
+            // Time alone brought it into this state.
             _ => stored.state.lapses(),
         });
         Self { id, record: seen, since, story }
     }
 
-    /// The stored state; nothing, if the record is purged.
+    /// Returns the stored state; `None` if the record is purged.
     pub fn state(&self) -> Option<&RecordState> {
         self.record.as_ref().map(|record| &record.state)
     }
 
-    /// The state as users see it.
+    /// Returns the state as users see it.
     pub fn state_word(&self) -> StateWord {
         StateWord::of(self.record.as_ref())
     }
 
-    /// The label of its state.
+    /// Returns the label of its state.
     pub fn words(&self) -> &'static str {
         self.state_word().label()
     }
 
-    /// All digits of its id, of which the first few are enough.
+    /// Returns all digits of its ID. The first few are enough to name it.
     pub fn digits(&self) -> String {
         self.id.digest().to_string()
     }
 
-    /// Enough digits for people.
+    /// Returns the digits of its ID that users see.
     pub fn short(&self) -> String {
         short(&self.id)
     }
 
-    /// When its key was first seen, if that is still known.
+    /// Returns when its key was first seen, if that is known.
     pub fn created(&self) -> Option<Moment> {
         let first = || self.story.first().map(|row| row.at);
         self.record.as_ref().map(|record| record.created).or_else(first)
     }
 
-    /// How long it took, or takes already.
+    /// Returns how long it took, or has been running.
     pub fn took(&self, now: Moment) -> Option<Duration> {
         if let Some(RecordState::Dispatched { started, .. }) = self.state() {
             return Some(started.until(now));
         }
-        // What an operator said later says nothing of how long it took.
+        // A later resolution does not tell how long it took.
         let ended = self.story.iter().rposition(|row| row.event == "complete")?;
         let started = self.story[..ended]
             .iter()
@@ -139,7 +139,7 @@ impl OperationView {
         row.circumstances.duration.or_else(|| Some(started?.at.until(row.at)))
     }
 
-    /// The operator who said so, if it was not the call itself.
+    /// Returns the operator or reviewer who brought it into its current state, if one did.
     pub fn by(&self) -> Option<&str> {
         match self.state()? {
             RecordState::Completed { resolved_by, .. } => resolved_by.as_deref(),
@@ -151,7 +151,7 @@ impl OperationView {
         }
     }
 
-    /// What came of it, or what it has asked.
+    /// Returns its result, or the questions that it asked.
     pub fn outcome(&self) -> Option<&StoredResult> {
         match self.state()? {
             RecordState::Completed { outcome, .. } => Some(outcome),
@@ -160,12 +160,12 @@ impl OperationView {
         }
     }
 
-    /// What the latest row that knows tells.
+    /// Returns what the latest audit row that knows it tells.
     pub fn told<'a, T>(&'a self, tell: impl Fn(&'a AuditRow) -> Option<T>) -> Option<T> {
         self.story.iter().rev().find_map(tell)
     }
 
-    /// The error with which its last attempt failed.
+    /// Returns the error with which its last attempt failed.
     pub fn error(&self) -> Option<&CallError> {
         match &self.record {
             Some(record) => match &record.state {
@@ -187,18 +187,18 @@ impl OperationView {
         }
     }
 
-    /// The last review of it.
+    /// Returns its last review.
     pub fn review(&self) -> Option<Review> {
         let given = self.state().and_then(Review::of_state);
         given.or_else(|| self.told(Review::of_row))
     }
 
-    /// Its arguments as JSON, with secrets redacted, if they are stored.
+    /// Returns its arguments as JSON, with secrets redacted, if they are stored.
     pub fn arguments(&self) -> Option<&str> {
         self.record.as_ref()?.arguments.as_deref().and_then(text::text)
     }
 
-    /// When time alone changes it, or lets its caller ask again.
+    /// Returns when time alone changes its state, or when its caller may ask again.
     pub fn until(&self) -> Option<Moment> {
         match self.state()? {
             RecordState::Denied { until, .. } => Some(*until),
@@ -206,7 +206,7 @@ impl OperationView {
         }
     }
 
-    /// Why nobody knows what came of it.
+    /// Returns why its outcome is unknown.
     pub fn reason(&self) -> Option<UnknownReason> {
         match self.state()? {
             RecordState::Indeterminate { reason, .. } => Some(*reason),
@@ -214,7 +214,7 @@ impl OperationView {
         }
     }
 
-    /// For programs. All members are always there.
+    /// Returns the operation for programs. All members are always present.
     pub fn json(&self, now: Moment) -> Map<String, Value> {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let record = self.record.as_ref();
@@ -249,7 +249,8 @@ impl OperationView {
         }
     }
 
-    /// The same with its timeline, its arguments and its result, on one line. The last two are as they are stored: digit for digit.
+    /// Returns the operation on one line, with its timeline, its arguments and its result. The last two are as stored: digit for
+    /// digit.
     pub fn full_json(&self, now: Moment) -> String {
         let mut members = self.json(now);
         let record = self.record.as_ref();
@@ -264,7 +265,7 @@ impl OperationView {
             Some(Body::Omitted { len, digest }) => (Some(*len), Some(hex(digest)), None),
             Some(Body::Kept(bytes)) => {
                 let json = text::text(bytes).map(text::compact);
-                // What is no JSON is told as a text, as well as it can be.
+                // Bytes that are not JSON become a JSON string, as well as possible.
                 let lossy = || json_shown(&json!(String::from_utf8_lossy(bytes)).to_string());
                 (Some(bytes.len() as u64), None, Some(json.unwrap_or_else(lossy)))
             }
@@ -280,7 +281,7 @@ impl OperationView {
     }
 }
 
-/// Enough digits of an id for people.
+/// Returns the digits of an ID that users see.
 pub fn short(id: &RecordId) -> String {
     id.digest().to_string()[..SHORT].to_owned()
 }

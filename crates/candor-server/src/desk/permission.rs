@@ -1,4 +1,4 @@
-//! What a person permits for a while besides the call that they approve: which arguments, until when, and that in words.
+//! Grants that a reviewer gives with an approval: which arguments they cover, until when, and how to describe them.
 
 use std::time::Duration;
 
@@ -9,7 +9,7 @@ use super::shown::{json_shown, shown};
 use super::{ApprovalRequest, OperatorError, RequestDetails, when};
 use crate::gate::ArgumentPattern;
 
-/// What a person permits: arguments like these, for so long.
+/// A grant before it is recorded: its arguments and its duration.
 #[derive(Debug, Clone)]
 pub struct GrantDraft {
     pattern: ArgumentPattern,
@@ -17,11 +17,12 @@ pub struct GrantDraft {
 }
 
 impl GrantDraft {
-    /// Calls like the one that is asked about: the same arguments, but for those that may be anything, and those that may be any path
-    /// beneath a folder. What a secret was is not kept, so nothing can be permitted but any value of it, and that has to be said.
+    /// Returns a draft for calls like the one in the request. Its arguments must be the same, except those in `any`, and those in
+    /// `under`, which may be any path inside a folder. The value of a secret is not stored, so a grant can only allow any value.
+    /// The reviewer must name the secret in `any`.
     ///
     /// # Errors
-    /// An argument that is named is not there, is named twice, or a path is none; or a secret is not among those that may be anything.
+    /// A named argument is missing or named twice, a path is invalid, or a secret is not in `any`.
     pub fn like(
         asked: &RequestDetails,
         any: &[&str],
@@ -49,7 +50,7 @@ impl GrantDraft {
         Ok(Self { pattern, lasts })
     }
 
-    /// What it will mean.
+    /// Describes what the grant will allow.
     #[must_use]
     pub fn in_words(&self, scope: &Scope, now: Moment) -> String {
         let Scope { principal, server, instance, tool } = scope;
@@ -65,10 +66,10 @@ impl GrantDraft {
         )
     }
 
-    /// Gives it. The call itself is approved by now, and stays so.
+    /// Records the grant. The call itself is already approved, and stays so.
     ///
     /// # Errors
-    /// The ledger does not take it.
+    /// The ledger cannot record it.
     pub async fn give(
         self,
         store: &dyn Store,
@@ -92,7 +93,7 @@ impl GrantDraft {
     }
 }
 
-/// What is permitted, for programs.
+/// Returns a grant for programs.
 #[must_use]
 pub fn members(grant: &Grant, now: Moment) -> Value {
     let Scope { principal, server, instance, tool } = &grant.scope;
@@ -114,7 +115,7 @@ pub fn members(grant: &Grant, now: Moment) -> Value {
     })
 }
 
-/// All that are kept, the latest first.
+/// Returns all stored grants, newest first.
 ///
 /// # Errors
 /// The ledger cannot be read.
@@ -129,7 +130,7 @@ pub async fn kept(store: &dyn Store) -> Result<Vec<Grant>, OperatorError> {
     Ok(grants)
 }
 
-/// The lines of a pattern as the ledger keeps it.
+/// Describes a stored pattern, line by line.
 #[must_use]
 pub fn in_words(pattern: &str) -> Vec<String> {
     let Ok(Value::Object(members)) = serde_json::from_str(pattern) else {

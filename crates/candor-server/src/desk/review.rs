@@ -14,14 +14,14 @@ pub struct Review {
     pub by: String,
     /// The channel that the answer came from.
     pub via: ApprovalChannel,
-    /// When.
+    /// When the reviewer answered.
     pub at: Moment,
     /// Why it was denied, if the reviewer said so.
     pub reason: Option<String>,
 }
 
 impl Review {
-    /// The review that is the record's state.
+    /// Returns the review in the record's state, if there is one.
     pub(super) fn of_state(state: &RecordState) -> Option<Self> {
         let (is_approval, by, via, at, reason) = match state {
             RecordState::Approved { by, via, since, .. } => (true, by, via, since, None),
@@ -33,7 +33,7 @@ impl Review {
         Some(Self { is_approval, by: by.clone(), via: *via, at: *at, reason })
     }
 
-    /// The review that an audit row tells of.
+    /// Returns the review in an audit row, if there is one.
     pub(super) fn of_row(row: &AuditRow) -> Option<Self> {
         let to = row.change.filter(|_| row.event == "decide")?.to;
         Some(Self {
@@ -45,7 +45,7 @@ impl Review {
         })
     }
 
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub const fn word(&self) -> &'static str {
         if self.is_approval { "approved" } else { "denied" }

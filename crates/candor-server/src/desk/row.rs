@@ -1,4 +1,4 @@
-//! A row of the audit for programs. All members are always there; what is not known is `null`.
+//! Audit rows for programs. All members are always present; an unknown value is `null`.
 
 use std::time::Duration;
 
@@ -11,7 +11,7 @@ use super::{state, when};
 
 pub use crate::hex::hex;
 
-/// A row as an object.
+/// Returns an audit row as a JSON object.
 pub fn json(row: &AuditRow) -> Value {
     let AuditRow {
         seq,
@@ -58,12 +58,12 @@ pub fn json(row: &AuditRow) -> Value {
     })
 }
 
-/// The error of a failed call.
+/// Returns the error of a failed call as a JSON object.
 pub fn error_json(error: &CallError) -> Value {
     json!({"code": error.code, "message": error.message})
 }
 
-/// In milliseconds, to the microsecond.
+/// Returns a duration in milliseconds, to the microsecond.
 pub fn millis(time: Duration) -> f64 {
     time.as_micros() as f64 / 1000.0
 }

@@ -41,7 +41,7 @@ pub enum StateWord {
     Purged,
 }
 
-/// What is to be said of a state: the word for programs, the label for people, and what it means.
+/// The texts for a state: the word for programs, the label for users, and the meaning.
 struct Words {
     word: &'static str,
     label: &'static str,
@@ -115,7 +115,7 @@ impl StateWord {
         self.words().word
     }
 
-    /// Returns the label for people.
+    /// Returns the label for users.
     #[must_use]
     pub const fn label(self) -> &'static str {
         self.words().label
@@ -148,7 +148,7 @@ impl StateWord {
         }
     }
 
-    /// Returns the state of a stored kind. `None`: it is complete, so its outcome says which state it is.
+    /// Returns the state of a stored kind. `None`: it is complete, so its outcome determines the state.
     #[must_use]
     pub const fn of_kind(kind: StateKind) -> Option<Self> {
         Some(match kind {
@@ -222,7 +222,7 @@ pub fn has_failed(record: &Record) -> bool {
     matches!(record.state, RecordState::Open { .. }) && record.error.is_some()
 }
 
-/// Which states a list shows.
+/// The states that a list shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum StateFilter {
     /// Operations in this state.
@@ -265,7 +265,7 @@ impl StateFilter {
         }
     }
 
-    /// Returns the label for people.
+    /// Returns the label for users.
     #[must_use]
     pub const fn label(self) -> &'static str {
         match self {

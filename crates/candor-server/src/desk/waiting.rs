@@ -1,4 +1,4 @@
-//! A call that waits for a person, as the ledger keeps it.
+//! Approval requests, as the ledger stores them.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -17,24 +17,24 @@ use super::operation::short;
 use super::shown::json_shown;
 use super::{json as text, when};
 
-/// So many are read at once. Each may bring a megabyte.
+/// Maximum number of requests that are read at once. Each may have a megabyte.
 const AT_ONCE: usize = 50;
 
-/// A call that waits for a person.
+/// A pending approval request.
 pub struct ApprovalRequest {
-    /// Who called what, under which key.
+    /// Its caller, server, tool and key.
     pub id: RecordId,
-    /// What a decision has to name.
+    /// The version of the request, which a decision has to name.
     pub question: RequestVersion,
-    /// Since when it waits.
+    /// When the server requested approval.
     pub since: Moment,
-    /// How long a decision is waited for.
+    /// When the request expires.
     pub until: Moment,
     bytes: Arc<[u8]>,
 }
 
 impl ApprovalRequest {
-    /// `None`: it does not wait.
+    /// Returns the pending request of a record; `None` if there is none.
     pub fn of(entry: RecordEntry) -> Option<Self> {
         let record = entry.seen?;
         let question = record.question()?;
@@ -46,22 +46,22 @@ impl ApprovalRequest {
         }
     }
 
-    /// Enough digits for people.
+    /// Returns the digits of its ID that users see.
     pub fn short(&self) -> String {
         short(&self.id)
     }
 
-    /// `None`: it was written by a program that we do not know.
+    /// Returns the details of the request; `None` if an unknown program wrote it.
     pub fn asked(&self) -> Option<RequestDetails> {
         RequestDetails::read(&self.bytes)
     }
 
-    /// What is stored, whatever it is.
+    /// Returns the request as stored, whatever it is.
     pub fn bytes(&self) -> &[u8] {
         &self.bytes
     }
 
-    /// For programs, on one line. The request is last, as it is stored: digit for digit.
+    /// Returns the request for programs, on one line. The details are last, as stored: digit for digit.
     pub fn json(&self) -> String {
         let Scope { principal, server, instance, tool } = &self.id.scope;
         let RequestVersion { fence, fingerprint, binding } = &self.question;
@@ -86,25 +86,25 @@ impl ApprovalRequest {
     }
 }
 
-/// What a person is told of it by the server that asks.
+/// What the reviewer sees of a request.
 pub struct RequestDetails {
-    /// JSON, digit for digit.
+    /// The arguments as JSON, digit for digit.
     pub arguments: Box<RawValue>,
-    /// The names of the arguments that are secrets, or have some in them: they stand in `arguments` as something else than what was sent.
+    /// The names of the arguments that are or contain secrets. Their values in `arguments` are redacted.
     pub secrets: Vec<String>,
-    /// What the call does, in words.
+    /// The call's effect, in words.
     pub effect: String,
-    /// Whether it must be said that it may delete. Yes, unless the server says no.
+    /// Whether the call may delete. True unless the server's hints rule it out.
     pub destroys: bool,
-    /// The words of the tool's author.
+    /// The tool's title, in the author's words.
     pub title: Option<String>,
-    /// The words of the tool's author.
+    /// The tool's description, in the author's words.
     pub description: Option<String>,
-    /// What the tool's preview shows.
+    /// The text of the tool's preview.
     pub preview: Option<String>,
-    /// As it calls itself.
+    /// The client's name, as the client reports it.
     pub client: Option<String>,
-    /// Whether the call can be undone, and with which tool. `None`: the server does not say.
+    /// Whether the call can be undone, and with which tool. `None`: unknown.
     pub undo: Option<Undo>,
 }
 
@@ -133,7 +133,7 @@ impl RequestDetails {
     }
 }
 
-/// All that waits, the oldest first, at most `AT_ONCE` of them in memory.
+/// All pending requests, oldest first, at most `AT_ONCE` of them in memory.
 pub struct All<'a> {
     store: &'a dyn Store,
     ready: std::vec::IntoIter<RecordEntry>,
@@ -141,13 +141,13 @@ pub struct All<'a> {
 }
 
 impl<'a> All<'a> {
-    /// From the beginning.
+    /// Starts with the oldest request.
     pub fn of(store: &'a dyn Store) -> Self {
         let first = Page { from: None, most: AT_ONCE, order: Order::Oldest };
         Self { store, ready: Vec::new().into_iter(), next: Some(first) }
     }
 
-    /// The next one.
+    /// Returns the next request.
     ///
     /// # Errors
     /// The ledger cannot be read.
@@ -164,7 +164,7 @@ impl<'a> All<'a> {
     }
 }
 
-/// The one that a person means, if it waits.
+/// Returns the request that an operator names, if it is pending.
 pub async fn wanted(store: &dyn Store, name: &str) -> Result<ApprovalRequest, OperatorError> {
     let operation = find(store, name).await?;
     let (id, words) = (operation.short(), operation.words());

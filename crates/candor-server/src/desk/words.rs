@@ -1,20 +1,20 @@
-//! What the ledger knows, in words for people. For states see [`state`](mod@state).
+//! Texts for users about what the ledger knows. For states see [`state`](mod@state).
 
 use candor_ledger::{ApprovalChannel, AuditRow, CallError, StateKind, UnknownReason};
 
 use super::shown::cut;
 use super::state::{self, StateWord};
 
-/// Letters of an error's message in a line.
+/// Maximum characters of an error's message in a line.
 const LETTERS: usize = 120;
 
-/// An error, as one line.
+/// Returns an error as one line.
 pub fn error(error: &CallError) -> String {
     let line = error.message.lines().next().unwrap_or_default();
     format!("{}: {}", error.code, cut(line, LETTERS))
 }
 
-/// Why the outcome of a call is unknown.
+/// Returns why the outcome of a call is unknown.
 pub fn reason(reason: UnknownReason) -> &'static str {
     match reason {
         UnknownReason::LeaseEnded => "the server stopped responding",
@@ -26,7 +26,7 @@ pub fn reason(reason: UnknownReason) -> &'static str {
     }
 }
 
-/// The approval channel, if a reader should know it.
+/// Returns the approval channel, if a reader should know it.
 fn channel(via: Option<ApprovalChannel>) -> &'static str {
     match via {
         Some(ApprovalChannel::Client) => " via client",
@@ -34,7 +34,7 @@ fn channel(via: Option<ApprovalChannel>) -> &'static str {
     }
 }
 
-/// What an audit row reports. May hold text of others.
+/// Returns what an audit row reports. It may contain untrusted text.
 pub fn event(row: &AuditRow) -> String {
     let (from, to) = (row.change.map(|change| change.from), row.change.map(|change| change.to));
     let why = row.reason.map_or("no reason recorded", reason);
@@ -76,7 +76,7 @@ pub fn event(row: &AuditRow) -> String {
     }
 }
 
-/// The word of an event as a label: `replayed` as `Replayed`.
+/// Returns the word of an event as a label: `replayed` as `Replayed`.
 fn titled(word: &str) -> String {
     let mut letters = word.chars();
     letters.next().map_or_else(String::new, |first| {

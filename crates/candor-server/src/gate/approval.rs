@@ -1,7 +1,8 @@
-//! Asking a person whether a call may start: once, on every channel that there is.
+//! Asks for approval of a call: once, through every approval channel.
 //!
-//! The question waits in the ledger, where every operator sees it. If the caller is somebody and their own client can be asked, it
-//! is, unless that is switched off; what comes back that way is recorded as such. No channel never means yes.
+//! The ledger stores the request, and every operator sees it. If the caller is not anonymous and its client can ask its user, the
+//! client gets the request too, unless the server allows operators only. The ledger records which channel an answer came from. If
+//! there is no channel, the call does not run.
 
 use std::pin::pin;
 use std::time::{Duration, Instant};
@@ -30,44 +31,44 @@ use crate::people::shown::{cut, json_shown, shown};
 use crate::round::{Questions, ResumePoint, Round};
 use crate::tool::{RegisteredTool, ToolError, effects, secret, undo_of_call};
 
-/// How often a call that waits says so.
+/// Interval between the notices of a call that waits.
 const SAY_SO: Duration = Duration::from_secs(10);
 
-/// How often one call looks again because its question has changed. Two servers that do not agree about a tool would otherwise
-/// ask in turns for as long as both wait.
+/// Maximum number of times that one call asks again because its request changed. Without a limit, two servers with different
+/// definitions of a tool would ask in turns for as long as both wait.
 const MOST_LOOKS: usize = 16;
 
-/// What is to be decided, and with what it is bound.
+/// The approval of one call: what the reviewer decides on, and what the approval is bound to.
 pub(crate) struct ApprovalFlow<'a> {
     pub(crate) engine: &'a Engine,
     pub(crate) call: &'a Call<'a>,
     pub(crate) operation: &'a RecordedCall,
-    /// What shows beforehand what the call would do.
+    /// The preview of the call's tool, if it has one.
     pub(crate) preview: Option<&'a RegisteredTool>,
-    /// What the caller has seen of it.
+    /// The plan that the caller saw.
     pub(crate) planned: PlanStatus<'a>,
 }
 
 /// A call that may start.
 pub(crate) struct ApprovedStart<'a> {
-    /// What the start has to use up; nothing where nobody was asked.
+    /// The approval that the start uses. `None` if it uses none.
     pub(crate) binding: Option<Binding>,
-    /// What must still be so.
+    /// The plan that must still hold.
     pub(crate) planned: PlanStatus<'a>,
 }
 
-/// Where a question stands.
+/// The state of an approval request.
 enum ApprovalState {
     Approved,
     Waiting {
         fence: Fence,
         until: Moment,
     },
-    /// It was in another state, and is no more.
+    /// The record was in another state and has changed since: ask again.
     Changed,
 }
 
-/// What a person is asked.
+/// What a reviewer is asked.
 struct ApprovalSubject<'a> {
     look: Option<PreviewRun<'a>>,
     binding: Binding,
@@ -82,7 +83,8 @@ impl<'a> ApprovalFlow<'a> {
         self.engine.prompts()
     }
 
-    /// The question as it is now. A yes is to what was shown: where the preview sees another world, it is another question.
+    /// Returns the current request. An approval covers what the reviewer saw: if the preview sees another state, this is another
+    /// request.
     async fn question(&self) -> ApprovalSubject<'a> {
         let look = match self.preview {
             Some(preview) => Some(PreviewRun::at(self.engine, self.call, preview).await),
@@ -92,13 +94,13 @@ impl<'a> ApprovalFlow<'a> {
         ApprovalSubject { binding: self.policy().binding(self.call.entry, world), look }
     }
 
-    /// What a client has brought back from its person. Gives the question that they have answered, or left.
+    /// Records the answer that the client brings from its user. Returns the request that the user answered or left undecided.
     async fn brought(&self, round: &Round) -> Option<Fence> {
         let Some(ResumePoint::Approval { fence, binding }) = round.resumes else { return None };
         let fence = Fence(fence);
         let answer = round.answered(extension::APPROVAL);
         match answer.and_then(decided) {
-            // On what was shown: if it is another question by now, the ledger refuses it.
+            // Bound to what the user saw: if the request has changed since, the ledger refuses the answer.
             Some(decision) => self.decide(fence, binding, decision).await,
             None => self.prompts().left(self.prompt(fence)),
         }
@@ -110,7 +112,7 @@ impl<'a> ApprovalFlow<'a> {
         (self.operation.digest(), fence)
     }
 
-    /// Whether what the caller's own client brings back counts.
+    /// Returns true if the answer of the caller's own client counts.
     fn asks_client(&self) -> bool {
         self.policy().asks_client_of(&self.call.exchange.principal)
     }
@@ -122,27 +124,27 @@ impl<'a> ApprovalFlow<'a> {
         let question = RequestVersion { fence, fingerprint: self.operation.fingerprint(), binding };
         let by = self.call.exchange.principal.as_str().to_owned();
         let event = Event::Decide { question, by, via: ApprovalChannel::Client, decision };
-        // What is in the way of it is told by whatever comes next.
+        // If the ledger refuses the answer, the next step reports why.
         match self.operation.say(event).await {
             Ok(_) => self.prompts().decided(self.prompt(fence)),
             Err(error) => tracing::warn!(%error, "a decision could not be written down"),
         }
     }
 
-    /// A person's yes; or what the caller is told instead.
+    /// Waits for an approval. Returns it, or the outcome that the caller receives instead.
     pub(crate) async fn get(&self, ctx: &Ctx) -> Result<ApprovedStart<'a>, Outcome> {
-        // Who has left a question undecided is not asked it again.
+        // A user that left a request undecided is not asked again.
         let left = self.brought(ctx.round()).await;
         let asks_client = self.asks_client() && ctx.client().capabilities.elicits_forms();
         let begun = Instant::now();
-        // The caller's time is for the tool.
+        // The deadline is for the tool, not for the reviewer.
         let _paused = ctx.deadline().pause();
-        // The question that this request has put to its client, or has found there.
+        // The request that this call sent to its client, or found there.
         let mut asked_client = None;
         for _ in 0..MOST_LOOKS {
             let asked = self.question().await;
             let planned = match &asked.look {
-                // Nobody is asked about a plan that does not hold.
+                // No reviewer is asked about a plan that no longer holds.
                 Some(look) => self.planned.seen_in(look, self.call).map_err(Outcome::Refused)?,
                 None => self.planned,
             };
@@ -169,12 +171,12 @@ impl<'a> ApprovalFlow<'a> {
             }
             let seen = RecordVersion { fence, state: StateKind::Waiting };
             if !self.hold(ctx, seen, begun).await {
-                // The review may have come at the last moment: a caller that is still here must not be told to wait for it.
+                // The review may have come at the last moment: a caller that is still connected must not be asked to wait for it.
                 if !matches!(self.put(ctx, &asked).await?, ApprovalState::Waiting { fence: now, .. } if now == fence)
                 {
                     continue;
                 }
-                // The question went out with another request, whose answer may be lost: then it is put again.
+                // The question went out with another response, which may be lost: send it again.
                 if may_ask
                     && is_modern
                     && self.prompts().send(self.prompt(fence), self.policy().hold)
@@ -187,7 +189,8 @@ impl<'a> ApprovalFlow<'a> {
         Err(Outcome::Refused(self.operation.approval_required(None)))
     }
 
-    /// The approval that this call has and has not used, bound to `binding`, unless what it was given for has changed since.
+    /// Returns the unused approval of this call, bound to `binding`, unless the tool, the policy or the previewed state has
+    /// changed.
     pub(crate) async fn given(&self, binding: Binding) -> Result<ApprovedStart<'a>, Outcome> {
         let asked = self.question().await;
         if asked.binding != binding {
@@ -206,14 +209,14 @@ impl<'a> ApprovalFlow<'a> {
         request
     }
 
-    /// The question as an answer, for clients that come back with theirs.
+    /// Returns the request as the answer to this round, for clients that retry with the user's answer.
     fn goes_back(&self, fence: Fence, asked: &ApprovalSubject<'_>) -> Outcome {
         let questions = Questions::single(extension::APPROVAL, self.request(asked));
         let resumes = ResumePoint::Approval { fence: fence.0, binding: asked.binding };
         Outcome::Asks { questions, resumes }
     }
 
-    /// Asks the client while its request waits, until somebody has decided, here or elsewhere, or the person has left.
+    /// Asks the client while its call waits, until a reviewer decides on any channel, or the user leaves.
     async fn ask_client(&self, ctx: &Ctx, fence: Fence, asked: &ApprovalSubject<'_>) {
         let seen = RecordVersion { fence, state: StateKind::Waiting };
         let (request, stop) = (self.request(asked), ctx.gone().child_token());
@@ -221,7 +224,7 @@ impl<'a> ApprovalFlow<'a> {
         let said = tokio::select! {
             Ok(()) = self.operation.changed(seen) => {
                 self.prompts().decided(self.prompt(fence));
-                // What stands before a person is taken away.
+                // Cancel the question that the client still shows.
                 stop.cancel();
                 let _ = answer.await;
                 return;
@@ -233,7 +236,7 @@ impl<'a> ApprovalFlow<'a> {
         }
     }
 
-    /// Puts the question where every operator sees it, or finds it there.
+    /// Stores the request where every operator sees it, or finds it there.
     async fn put(&self, ctx: &Ctx, asked: &ApprovalSubject<'_>) -> Result<ApprovalState, Outcome> {
         let event = Event::Ask {
             fingerprint: self.operation.fingerprint(),
@@ -258,7 +261,7 @@ impl<'a> ApprovalFlow<'a> {
         }
     }
 
-    /// Waits until something happens to the question; no longer than a call may be held.
+    /// Waits until the request changes, at most as long as a call may be held. Returns true if it changed.
     async fn hold(&self, ctx: &Ctx, seen: RecordVersion, begun: Instant) -> bool {
         let says = format!("{}{}", waiting::FOR_APPROVAL, self.operation.short_id());
         let mark = self.mark();
@@ -276,7 +279,7 @@ impl<'a> ApprovalFlow<'a> {
         }
     }
 
-    /// All that a person needs to know, from what we know ourselves and not from what a model says.
+    /// Returns what a reviewer needs to know. It comes from the server, not from what a model says about the call.
     fn shown(&self, asked: &ApprovalSubject<'_>) -> Value {
         let Call { entry, exchange, .. } = self.call;
         let effect = self.call.effect();
@@ -285,7 +288,7 @@ impl<'a> ApprovalFlow<'a> {
         json!({
             "tool": entry.name(),
             "title": entry.definition.title,
-            // Nobody can permit the same value again of what was not kept.
+            // A secret's value is not stored, so no grant can match it again.
             "secrets": secret::changed(sent.as_value(), &readable),
             "arguments": readable,
             "effect": effect.in_words(),
@@ -305,7 +308,7 @@ impl<'a> ApprovalFlow<'a> {
     fn form(&self, asked: &ApprovalSubject<'_>) -> ElicitForm {
         let entry = self.call.entry;
         let description = entry.tool.definition().description.as_deref();
-        // What cannot be seen in somebody's client cannot be agreed to there.
+        // Escape what a client may not show: a user cannot approve what is invisible.
         let pretty = serde_json::to_string_pretty(&readable(self.call)).unwrap_or_default();
         let pretty = json_shown(&pretty);
         let line = |line: &str| format!("\n{}", shown(line));
@@ -337,14 +340,14 @@ impl<'a> ApprovalFlow<'a> {
         form
     }
 
-    /// Marks the request and the progress of a call that waits as being about an approval. Programs need not read the words.
+    /// Marks the request and the progress of a waiting call as being about an approval, so that programs need not parse the text.
     fn mark(&self) -> Object {
         let (tool, operation) = (self.call.entry.name(), self.operation.short_id());
         Object::new().with(extension::APPROVAL, &json!({"tool": tool, "operation": operation}))
     }
 }
 
-/// More of a description would push the arguments out of sight.
+/// Maximum lines of a description, and characters per line. More would push the arguments out of sight.
 const DESCRIPTION: (usize, usize) = (12, 200);
 
 /// Returns the description, each line marked as the author's, because it must not pass for a line of ours.
@@ -364,7 +367,7 @@ fn quoted(description: &str) -> String {
     quoted.join("\n")
 }
 
-/// What a person has permitted of such calls of this tool, as it is, for a while; if this call is among it.
+/// Returns the grant that covers this call, if there is one. A grant is bound to the tool's definition and to the policy.
 pub(crate) async fn granted(
     policy: &Policy,
     call: &Call<'_>,
@@ -380,7 +383,7 @@ pub(crate) async fn granted(
 
 /// Returns what the server does with a call now, grants included, and the record that the call has or would get.
 ///
-/// Everything that explains a call asks this, so all of it gives one answer.
+/// Every explanation of a call uses this function, so all of them agree.
 pub(crate) async fn verdict(
     engine: &Engine,
     call: &Call<'_>,
@@ -403,7 +406,7 @@ pub(crate) async fn verdict(
     (verdict, operation)
 }
 
-/// Only a clear yes is one. Who leaves without an answer has decided nothing.
+/// Reads the review from an answer. Only a clear yes is an approval. A user that leaves without an answer decides nothing.
 fn decided(answer: &RawValue) -> Option<Review> {
     let answer = ElicitResult::decode(answer.into()).ok()?;
     let content = answer.content.and_then(|content| serde_json::to_value(&content).ok());

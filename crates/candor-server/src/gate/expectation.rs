@@ -1,4 +1,4 @@
-//! The precondition of a call: the caller says what it was told, and the call runs only if that still holds.
+//! The precondition of a call: the caller states the decision that it expects, and the call runs only if that still holds.
 
 use candor_protocol::json::{Json, Object};
 use candor_protocol::names::extension;

@@ -1,10 +1,11 @@
-//! What a person has permitted beforehand: this tool, with arguments like these, for a while.
+//! The argument pattern of a grant: which calls of a tool it covers.
 
 use std::fmt;
 
 use serde_json::{Map, Value, json};
 
-/// Which arguments a grant is for. Each argument of a call must be named in it and fit; one that a call leaves out must be free to.
+/// The arguments that a grant covers. Each argument of a call must be named in the pattern and match it. An argument may be missing
+/// only if the pattern allows any value for it.
 ///
 /// As JSON: `{"action": {"is": "delete"}, "path": {"under": "notes"}, "content": {"any": true}}`.
 #[derive(Debug, Clone, PartialEq)]
@@ -12,15 +13,15 @@ pub struct ArgumentPattern(Vec<(String, Fits)>);
 
 #[derive(Debug, Clone, PartialEq)]
 enum Fits {
-    /// This value and no other.
+    /// Exactly this value.
     Is(Value),
-    /// This path, or one that stands beneath it.
+    /// This path, or a path inside it.
     Under(Vec<String>),
-    /// Whatever it is; or nothing.
+    /// Any value, or none.
     Any,
 }
 
-/// Why a text is no pattern.
+/// The reason why a pattern cannot be made.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PatternError(String);
 
@@ -33,10 +34,11 @@ impl fmt::Display for PatternError {
 impl std::error::Error for PatternError {}
 
 impl ArgumentPattern {
-    /// Exactly these arguments, but for those that are named in `any`, and for `under`, which may be that path and anything beneath it.
+    /// Returns a pattern for exactly these arguments, with two exceptions. An argument in `any` may have any value. An argument in
+    /// `under` may be that path or any path inside it.
     ///
     /// # Errors
-    /// An argument that is named is not there, or a path is none.
+    /// A named argument is missing, a path is invalid, or the call itself does not match the pattern.
     ///
     /// ```
     /// use candor_server::ArgumentPattern;
@@ -82,7 +84,7 @@ impl ArgumentPattern {
         }
     }
 
-    /// Reads what [`ArgumentPattern::to_string`] has written. Whatever is not understood fits nothing, so it is refused.
+    /// Parses the output of [`ArgumentPattern::to_string`]. Returns `None` if any part is unknown, so that it covers nothing.
     pub(crate) fn read(text: &str) -> Option<Self> {
         let Ok(Value::Object(members)) = serde_json::from_str(text) else { return None };
         let fits = members.into_iter().map(|(name, fit)| {
@@ -100,7 +102,7 @@ impl ArgumentPattern {
         fits.collect::<Option<_>>().map(Self)
     }
 
-    /// Whether a call with these arguments is meant.
+    /// Returns true if the pattern covers a call with these arguments.
     #[must_use]
     pub fn fits(&self, arguments: &Value) -> bool {
         let none = Map::new();
@@ -132,7 +134,7 @@ impl fmt::Display for ArgumentPattern {
     }
 }
 
-/// The names of a path that can be read in one way only.
+/// Returns the names in a path, if the path can be read in only one way.
 fn steps(path: &str) -> Option<Vec<String>> {
     if path.contains(['\\', '%', ':', '\0']) || path.chars().any(char::is_control) {
         return None;

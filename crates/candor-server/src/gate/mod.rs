@@ -1,10 +1,10 @@
-//! Whether a call may start: by policy, and where that says so, by a person.
+//! Whether a call may start: by policy and, if the policy asks, by approval.
 //!
-//! - here: the policy. Looking at it costs a call that needs no asking nothing.
-//! - `approval`: asking a person, on every channel that there is, once.
-//! - `prompts`: what stands before a person already.
-//! - `expectation`: what the caller was told about the call.
-//! - `grant`: what a person has permitted beforehand, for a while.
+//! - here: the policy. It adds no cost to a call that needs no approval.
+//! - `approval`: asks for approval once, through every approval channel.
+//! - `prompts`: the questions that clients show to their users now.
+//! - `expectation`: the decision that the caller expects.
+//! - `grant`: the arguments that a grant covers.
 
 pub(crate) mod approval;
 pub(crate) mod expectation;
@@ -23,14 +23,14 @@ use crate::tool::RegisteredTool;
 
 pub use grant::{ArgumentPattern, PatternError};
 
-/// What a server asks about, and how.
+/// Which calls need approval, and how the server asks.
 #[derive(Debug, Clone)]
 pub(crate) struct Policy {
     pub(crate) ask: AskLevel,
     pub(crate) by_tool: HashMap<String, Rule>,
-    /// The caller's own client cannot decide.
+    /// Only operators can review; the caller's own client cannot.
     pub(crate) operators_only: bool,
-    /// How long a call that waits for a person is held.
+    /// How long the server holds a call that waits for approval.
     pub(crate) hold: Duration,
 }
 
@@ -45,7 +45,7 @@ impl Default for Policy {
     }
 }
 
-/// What a server says of one tool.
+/// The server's rule for one tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Ask(AskLevel),
@@ -53,7 +53,7 @@ pub(crate) enum Rule {
 }
 
 impl Rule {
-    /// Stands in what approvals are bound to: another word makes all of them void.
+    /// Returns the word that is part of every approval's binding. A different word voids all approvals.
     const fn as_str(self) -> &'static str {
         match self {
             Self::Ask(ask) => ask.as_str(),
@@ -63,13 +63,13 @@ impl Rule {
 }
 
 impl Policy {
-    /// Whether a caller's own client may be asked about its calls. Not that of a caller who is nobody in particular: whatever
-    /// reaches the port could call and say yes itself, and no person would have been asked.
+    /// Returns true if the caller's own client may be asked about its calls. The client of an anonymous caller may not: any program
+    /// that reaches the port could call and approve the call itself.
     pub(crate) fn asks_client_of(&self, caller: &Principal) -> bool {
         !self.operators_only && !caller.is_anonymous()
     }
 
-    /// Whether anybody may ever be asked.
+    /// Returns true if any rule can require approval.
     pub(crate) fn asks(&self) -> bool {
         let rules = self.by_tool.values();
         self.ask != AskLevel::Never
@@ -78,7 +78,7 @@ impl Policy {
                 .any(|rule| matches!(rule, Rule::Ask(ask) if *ask != AskLevel::Never))
     }
 
-    /// Nobody is asked less than the tool's author wants, nor less than the server does.
+    /// Returns the verdict on a call. The stricter of the tool's and the server's ask level counts, and a deny rule overrides both.
     pub(crate) fn judge(&self, entry: &RegisteredTool, hints: Hints) -> Verdict {
         let of_server = match self.by_tool.get(entry.name()) {
             Some(Rule::Deny) => return Verdict::Deny,
@@ -88,7 +88,7 @@ impl Policy {
         if of_server.max(entry.ask).covers(hints) { Verdict::Ask } else { Verdict::Allow }
     }
 
-    /// Tells it from others.
+    /// Returns a hash that tells this policy from others.
     pub(crate) fn id(&self) -> u64 {
         let mut rules: Vec<String> =
             self.by_tool.iter().map(|(tool, rule)| format!("{tool}: {rule:?}")).collect();
@@ -98,8 +98,8 @@ impl Policy {
         std::hash::Hasher::finish(&hash)
     }
 
-    /// What an approval of a call is bound to, besides the call itself: the tool as it was, what is asked about, and the world as
-    /// a preview saw it. A grant that is made from it is bound to the same, the world aside.
+    /// Returns what an approval is bound to, besides the call itself: the tool's definition, the policy, and the state that a
+    /// preview saw. A grant made from it is bound to the same, except for the state.
     pub(crate) fn binding(
         &self,
         entry: &RegisteredTool,

@@ -1,6 +1,6 @@
-//! Which questions stand before a person in their own client just now, so that a call that is repeated puts none twice.
+//! The questions that clients show to their users now, so that a repeated call does not ask twice.
 //!
-//! In this process only: two servers that share a ledger do not know what the other's clients show.
+//! They are known in this process only: replicas do not know what each other's clients show.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,28 +8,29 @@ use std::time::{Duration, Instant};
 
 use candor_ledger::{Fence, RecordDigest};
 
-/// A question: of which record, the how manieth.
+/// A question: its record, and the number of the request in that record.
 pub(crate) type ElicitationId = (RecordDigest, Fence);
 
-/// The questions that were put through clients and have not come back.
+/// The questions that clients have received, and those that were decided a moment ago.
 #[derive(Debug, Default)]
 pub(crate) struct PendingElicitations(Mutex<HashMap<ElicitationId, ElicitationState>>);
 
 #[derive(Debug, Clone, Copy)]
 enum ElicitationState {
-    /// The client's answer is waited for.
+    /// A call waits for the client's answer.
     Open,
-    /// It went out with an answer to a request. Whether it has arrived nobody knows, so it is put again after a while.
+    /// It went out with a response, which may be lost. The server sends it again later.
     Sent(Instant),
-    /// It was decided. Who has looked at the record just before must not put it again.
+    /// A reviewer decided. A call that read the record just before must not ask again.
     Decided(Instant),
 }
 
-/// How long a question that was decided is remembered: longer than anybody takes from one look at the record to the next.
+/// How long a decided question is stored: longer than a call takes from one read of the record to the next.
 const REMEMBERED: Duration = Duration::from_secs(60);
 
 impl PendingElicitations {
-    /// Whether a question may go out with an answer now: it is not out, or has been for longer than anybody would wait.
+    /// Returns true if a question may go out with a response now, and marks it as sent. It may if it is not out, or was sent longer
+    /// than `again_after` ago.
     pub(crate) fn send(&self, question: ElicitationId, again_after: Duration) -> bool {
         let mut out = self.lock();
         out.retain(|_, put| match put {
@@ -44,7 +45,8 @@ impl PendingElicitations {
         true
     }
 
-    /// The same for one whose answer is waited for; it is out until it is decided, or this is dropped.
+    /// Opens a question for a call that waits for its answer, if it may go out now. It is out until it is decided, or until the
+    /// guard is dropped.
     pub(crate) fn open(&self, question: ElicitationId, again_after: Duration) -> Option<Open<'_>> {
         if !self.send(question, again_after) {
             return None;
@@ -53,12 +55,12 @@ impl PendingElicitations {
         Some(Open { prompts: self, question })
     }
 
-    /// It came back without a decision.
+    /// Removes a question that came back without a decision.
     pub(crate) fn left(&self, question: ElicitationId) {
         self.lock().remove(&question);
     }
 
-    /// It is decided, here or elsewhere.
+    /// Marks a question as decided, on any channel.
     pub(crate) fn decided(&self, question: ElicitationId) {
         self.lock().insert(question, ElicitationState::Decided(Instant::now()));
     }
@@ -68,7 +70,7 @@ impl PendingElicitations {
     }
 }
 
-/// A question whose answer is waited for.
+/// A question that a call waits for.
 pub(crate) struct Open<'a> {
     prompts: &'a PendingElicitations,
     question: ElicitationId,

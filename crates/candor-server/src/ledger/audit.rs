@@ -1,5 +1,5 @@
-//! What is written down of a call: who, what, with which effects, how it ended. Of its arguments the shape, and a digest that
-//! nobody can try values against; values only where the tool's author allows it.
+//! Audit rows of calls: caller, tool, effect and outcome. A row has the types of the arguments and a keyed digest, which cannot be
+//! used to test values. It has values only if the tool's author allows it.
 
 use std::collections::VecDeque;
 use std::fmt::Write as _;
@@ -15,37 +15,38 @@ use super::{Call, CallEnd};
 use crate::caller::ClientInfo;
 use crate::people::when;
 
-/// Bytes of a shape that are kept. A caller chooses how much it sends; not how much is written down.
+/// Maximum bytes of stored argument types. The caller chooses how much it sends, not how much the server stores.
 const LONGEST: usize = 2048;
 
-/// How deep a shape is looked into.
+/// Maximum nesting of stored argument types.
 const DEEPEST: usize = 3;
 
-/// Characters of a name.
+/// Maximum characters of an argument's name.
 const LONGEST_NAME: usize = 64;
 
-/// Characters of a recorded text.
+/// Maximum characters of a recorded value.
 const LONGEST_TEXT: usize = 256;
 
-/// Calls that change nothing and have no key: as many as a person would look at.
+/// Maximum number of rows in memory, for calls without a durable row: an operator reads no more.
 const REMEMBERED: usize = 1000;
 
-/// Clients whose names are at hand, and bytes of what such a client may say that it is: most servers have a few, and they say little.
+/// Maximum number of cached client names, and maximum bytes of a cached client description: most servers have a few clients, which
+/// report little.
 const CLIENTS: usize = 8;
 const SHORT: usize = 1024;
 
 /// Which calls leave a durable row.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Audit {
-    /// Those that have a key or may change something, replays, and refusals. The last thousand others are remembered in memory:
-    /// calls that only read, and refusals that say no more than that now is not the time.
+    /// Calls that have a key or may change data, replays, and refusals. Memory holds the last thousand others: calls that only
+    /// read, and refusals that only mean "retry later".
     #[default]
     Writes,
-    /// All.
+    /// All calls.
     All,
 }
 
-/// Of which calls the ledger stores the arguments for operators, with secrets redacted, for as long as it stores results.
+/// The calls whose arguments the ledger stores for operators, with secrets redacted, for as long as it stores results.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum KeepArguments {
     /// Those that a reviewer approved or denied.
@@ -53,11 +54,11 @@ pub enum KeepArguments {
     Decided,
     /// Also those with a key that start without a review.
     All,
-    /// None. While a reviewer is asked, the request holds them in any case.
+    /// None. A pending request holds them in any case.
     None,
 }
 
-/// The arguments without their values: names, kinds, lengths. Those that are named in `recorded` with their values.
+/// Returns the arguments without their values: names, types, lengths. Arguments that are named in `recorded` keep their values.
 fn shape(arguments: &Value, recorded: &[String]) -> String {
     let mut text = String::with_capacity(128);
     kind(&mut text, arguments, recorded, DEEPEST + 1);
@@ -65,7 +66,7 @@ fn shape(arguments: &Value, recorded: &[String]) -> String {
 }
 
 fn kind(text: &mut String, value: &Value, recorded: &[String], levels: usize) {
-    // Without the machinery of formatting where it can be done without: this is done for every call.
+    // Avoids formatting where possible, because this runs for every call.
     let mut counted = |kind: &str, count: usize| {
         text.push_str(kind);
         let _ = write!(text, "{count})\"");
@@ -101,7 +102,7 @@ fn kind(text: &mut String, value: &Value, recorded: &[String], levels: usize) {
     }
 }
 
-/// Writes a name; most are plain, and this is done for every call.
+/// Writes a name. Plain names take a fast path, because this runs for every call.
 fn quote(text: &mut String, name: &str) {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-' | b'.');
     if name.len() <= LONGEST_NAME && name.bytes().all(plain) {
@@ -114,7 +115,7 @@ fn quote(text: &mut String, name: &str) {
     text.push_str(&Value::String(cut).to_string());
 }
 
-/// A value that may be shown, as far as it is short.
+/// Returns a value that may be recorded, shortened if it is long.
 fn shown(value: &Value) -> String {
     match value {
         Value::String(text) if text.chars().count() > LONGEST_TEXT => {
@@ -139,7 +140,7 @@ struct Ring {
     rows: VecDeque<(u64, Moment, Row)>,
 }
 
-/// What is noted of a call. The words are made when somebody wants them, which is seldom: most calls are forgotten before.
+/// The data of an audit row. Its texts are built only when they are needed: most rows are dropped before.
 pub(super) struct Row {
     pub(super) principal: Principal,
     pub(super) tool: String,
@@ -148,13 +149,13 @@ pub(super) struct Row {
     pub(super) ended: CallEnd,
 }
 
-/// What is known of a call before it runs, and is noted with whatever becomes of it.
+/// What is known of a call before it runs. All audit rows of the call contain it.
 #[derive(Clone)]
 pub(super) struct CallContext {
     client: Option<Arc<str>>,
     shape: String,
     effect: EffectiveHints,
-    /// By what it was permitted that a person would have been asked about.
+    /// The grant that replaced an approval.
     permitted: Option<String>,
 }
 
@@ -176,7 +177,7 @@ impl CallContext {
         self.client.clone()
     }
 
-    /// Without the digest, which costs more than all the rest of a repetition.
+    /// Returns the texts, without the digest, which costs more than all the rest of a replay.
     pub(super) fn in_words(&self) -> AuditContext {
         let said: Vec<_> =
             self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
@@ -189,12 +190,12 @@ impl CallContext {
     }
 }
 
-/// The clients of late, by what they say that they are, and in a word. Of a message nothing stays for it.
+/// The names of recent clients, by their descriptions. Both are copies, so the cache holds no request in memory.
 #[derive(Default)]
 pub(super) struct Clients(Mutex<VecDeque<(Box<str>, Arc<str>)>>);
 
 impl Clients {
-    /// A client in a word, if it says what it is.
+    /// Returns the name of a client, if it describes itself.
     fn name(&self, client: &ClientInfo) -> Option<Arc<str>> {
         let said = client.said()?;
         if said.len() > SHORT {
@@ -223,7 +224,7 @@ impl RecentCalls {
         ring.rows.push_back((number, at, call));
     }
 
-    /// The latest first.
+    /// Returns the rows, newest first.
     pub(super) fn rows(&self, server: &str, instance: &str) -> Vec<Arc<AuditRow>> {
         let row = |(seq, at, call): &(u64, Moment, Row)| {
             Arc::new(AuditRow { seq: *seq, ..AuditRow::of_note(call.note(server, instance), *at) })
@@ -259,7 +260,7 @@ impl Row {
     }
 }
 
-/// A client in a word: what it says it is.
+/// Returns the name and the version that a client reports.
 fn named(client: &Implementation) -> String {
     let cut = |text: &str| text.chars().take(100).collect::<String>();
     format!("{} {}", cut(&client.name), cut(&client.version))

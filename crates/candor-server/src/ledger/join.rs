@@ -1,4 +1,4 @@
-//! Waiting for an attempt that runs already, here or in another process, and saying what is waited for.
+//! Waits for a running attempt, in this process or another, and reports to the caller what it waits for.
 
 use std::time::{Duration, Instant};
 
@@ -11,10 +11,10 @@ use crate::ctx::{self, Ctx};
 use crate::exchange::RequestContext;
 use crate::tool::ToolError;
 
-/// Most attempts end sooner, and then there is nothing to say.
+/// How long a call waits before its first notice. Most attempts end sooner.
 const QUIET: Duration = Duration::from_secs(1);
 
-/// How often it is said again.
+/// Maximum time between two notices.
 const SAY_SO: Duration = Duration::from_secs(10);
 
 /// The caller that waits.
@@ -34,7 +34,7 @@ impl WaitingCaller<'_> {
     }
 }
 
-/// What is known of the owner of a running attempt.
+/// What the ledger knows about the owner of a running attempt.
 #[derive(Clone, Copy)]
 struct Lease {
     started: Moment,
@@ -43,7 +43,8 @@ struct Lease {
 }
 
 impl Lease {
-    /// Owners renew a lease three times within its length, so half of it without a word is a missed renewal.
+    /// Returns true if the owner missed a renewal. Owners renew a lease three times within its length, so half of it without a
+    /// write is a missed renewal.
     fn is_silent(&self) -> bool {
         self.silent_for > self.ends_in
     }
@@ -54,7 +55,7 @@ impl Lease {
         format!("{prefix}{} s", seconds(self.ends_in))
     }
 
-    /// When there may be something else to say.
+    /// Returns how long the notice stays the same.
     fn pause(&self) -> Duration {
         let half = (self.silent_for + self.ends_in) / 2;
         match self.is_silent() {
@@ -63,7 +64,7 @@ impl Lease {
         }
     }
 
-    /// What the caller is told that waits no longer.
+    /// Returns the error for a caller that stops waiting.
     fn refusal(&self) -> ToolError {
         match self.is_silent() {
             true => words::owner_silent(self.ends_in),
@@ -72,13 +73,13 @@ impl Lease {
     }
 }
 
-/// In whole seconds, and never none.
+/// Returns the time in whole seconds, rounded up, at least 1.
 fn seconds(time: Duration) -> u64 {
     (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
 }
 
 impl RecordedCall {
-    /// Waits until the running attempt ends, or its lease does, or until `until`. `None`: the record has changed.
+    /// Waits until the running attempt ends, or its lease does, or until `until`. Returns `None` if the record changed.
     pub(super) async fn join(
         &self,
         seen: RecordVersion,

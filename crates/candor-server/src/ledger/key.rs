@@ -1,4 +1,4 @@
-//! Where a key may stand, and how it is taken from there.
+//! Idempotency keys: where a request can carry one, and how the server reads it.
 
 use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
@@ -12,10 +12,10 @@ use crate::arguments::Arguments;
 use crate::exchange::RequestContext;
 use crate::tool::{KEY_ARGUMENT, RegisteredTool, ToolError, code};
 
-/// How names begin that the server itself gives to calls without a key. No caller can send one.
+/// The first character of the names that the server gives to calls without a key. A caller's key cannot begin with it.
 pub(crate) const RESERVED: char = '~';
 
-/// A caller's key.
+/// Parses a caller's key.
 fn of_caller(text: impl Into<String>) -> Result<Key, String> {
     let key = Key::new(text).map_err(|bad| bad.to_string())?;
     if key.as_str().starts_with(RESERVED) {
@@ -27,7 +27,7 @@ fn of_caller(text: impl Into<String>) -> Result<Key, String> {
 /// The member of `params` that a proposal for the protocol uses.
 const PARAM: &str = "idempotencyKey";
 
-/// The key that a request has in its headers; or what is wrong with it.
+/// Returns the key in a request's headers, or what is wrong with it.
 pub fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
     let mut sent = headers.get_all(header::IDEMPOTENCY_KEY).iter();
     match (sent.next(), sent.next()) {
@@ -35,14 +35,14 @@ pub fn of_headers(headers: &HeaderMap) -> Result<Option<String>, &'static str> {
         (Some(_), Some(_)) => Err("Idempotency-Key was sent twice"),
         (Some(value), None) => {
             let text = value.to_str().map_err(|_| "Idempotency-Key is not visible ASCII")?.trim();
-            // The draft for HTTP wants it in quotes; most of those who send it leave them out.
+            // The HTTP draft requires quotes, but most clients omit them.
             let quoted = text.strip_prefix('"').and_then(|rest| rest.strip_suffix('"'));
             Ok(Some(quoted.unwrap_or(text).to_owned()))
         }
     }
 }
 
-/// The key that was sent beside the arguments, if one was.
+/// Returns the key that the client sent beside the arguments, if it sent one.
 pub(crate) fn beside(
     exchange: &RequestContext,
     params: &Object,
@@ -78,8 +78,8 @@ fn refused(problem: impl Into<String>) -> ErrorObject {
 
 const TWO_KEYS: &str = "Invalid params: two different idempotency keys were sent for one call";
 
-/// Takes the key from among the arguments, where the framework has put it, and sees that it is the one that was sent beside
-/// them. Whether there must be one is not decided here: who only asks what a call would do need not have it.
+/// Takes the key from the arguments, if the framework added one to the tool, and checks that it equals a key beside them. It does
+/// not check that a required key is present: a request that only explains a call needs none.
 pub(crate) fn take(
     entry: &RegisteredTool,
     arguments: &mut Arguments,
@@ -97,14 +97,14 @@ pub(crate) fn take(
     let key = agreed(among, beside)?;
     match (&key, entry.takes_key) {
         (_, false) => arguments.remove(KEY_ARGUMENT),
-        // Whichever way it came, the author's function gets it.
+        // The author's function gets the key, wherever it came from.
         (Some(key), true) => arguments.insert(KEY_ARGUMENT, key.as_str().into()),
         (None, true) => {}
     }
     Ok(key)
 }
 
-/// One key, where there may be two that say the same.
+/// Returns the key. Fails if two keys differ.
 pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>, ToolError> {
     match (one, other) {
         (Some(one), Some(other)) if one != other => Err(ToolError::new(
@@ -116,7 +116,7 @@ pub(crate) fn agreed(one: Option<Key>, other: Option<Key>) -> Result<Option<Key>
     }
 }
 
-/// What to say where a key must be, and is not.
+/// Returns the error for a call that lacks a required key.
 pub(crate) fn required(entry: &RegisteredTool) -> ToolError {
     let what = format!(
         "{} needs an idempotency key. Nothing was run. Send a new unique key (a UUID) in `{KEY_ARGUMENT}`, and the same key \
@@ -126,7 +126,7 @@ pub(crate) fn required(entry: &RegisteredTool) -> ToolError {
     ToolError::new(what).code(code::KEY_REQUIRED).violation(unfit("is required"))
 }
 
-/// What is wrong with the argument that is the key.
+/// Returns the violation for an invalid key argument.
 fn unfit(problem: impl Into<String>) -> Violation {
     let expected = "a string of 1 to 255 visible ASCII characters";
     Violation::new(format!("/{KEY_ARGUMENT}"), problem).expecting(expected)

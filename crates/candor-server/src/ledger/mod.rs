@@ -1,13 +1,13 @@
-//! The server's side of the ledger: which calls are recorded, under which key, and what a repetition is answered.
+//! The server's side of the ledger: which calls are recorded, under which key, and what a retry receives.
 //!
-//! - `key`: where keys stand.
-//! - `operation`: a call that has one, and what its record answers.
-//! - `join`: waiting for an attempt that runs already.
-//! - `once`: starting it, in a task that outlives its caller, up to the last word in its record.
-//! - `words`: what callers are told whose call is not started.
-//! - `audit`: what is written down of a call. `replays`: the same of a replay, without waiting for the disk.
+//! - `key`: where a request carries its key.
+//! - `operation`: a recorded call, and what its record answers.
+//! - `join`: waits for a running attempt.
+//! - `once`: starts a call in a task that outlives its caller, and records its outcome.
+//! - `words`: the errors for callers whose call does not start.
+//! - `audit`: audit rows of calls. `replays`: those of replays, which do not wait for the disk.
 //!
-//! What a record is and how it changes is for `candor_ledger` to know.
+//! `candor_ledger` defines what a record is and how it changes.
 
 mod audit;
 pub(crate) mod join;
@@ -40,11 +40,11 @@ pub use audit::{Audit, KeepArguments};
 use audit::{CallContext, Row};
 use replays::ReplayRows;
 
-/// How often somebody looks after the store, and after how many records at once.
+/// Time between two sweeps of the store, and maximum number of records in one.
 const SWEEP_EVERY: Duration = Duration::from_secs(60);
 const SWEEP_MOST: usize = 1000;
 
-/// How long calls that were told to stop may take to be written down as such.
+/// How long stopped calls may take to record that they were stopped.
 const LAST_WORDS: Duration = Duration::from_secs(2);
 
 /// A server's ledger. Cloning shares it.
@@ -53,27 +53,27 @@ pub(crate) struct ServerLedger(Arc<LedgerInner>);
 
 struct LedgerInner {
     store: Arc<dyn Store>,
-    /// The server's name, and what it serves.
+    /// The server's name, and the data that it serves.
     server: String,
     instance: String,
-    /// Makes digests of arguments that nobody else can make.
+    /// Makes keyed digests of arguments. Only this server can compute them.
     digests: Seal,
     audit: Audit,
     keep_arguments: KeepArguments,
     replays: ReplayRows,
     recent: audit::RecentCalls,
     clients: audit::Clients,
-    /// Calls that go on whether or not their callers wait.
+    /// Calls that keep running if their callers disconnect.
     running: TaskTracker,
     room: SlotPool,
-    /// Ends them.
+    /// Stops those calls.
     halt: CancellationToken,
-    /// How long a repetition waits for the first call to end.
+    /// How long a retry waits for the first call to end.
     join: Duration,
     tended: Once,
 }
 
-/// What a ledger is made of.
+/// The parts of a ledger.
 pub(crate) struct Setup {
     pub(crate) store: Arc<dyn Store>,
     pub(crate) server: String,
@@ -87,14 +87,14 @@ pub(crate) struct Setup {
 pub(crate) struct Call<'a> {
     pub(crate) entry: &'a RegisteredTool,
     pub(crate) arguments: &'a Arguments,
-    /// What it does whether or not it has a key.
+    /// Its hints, without regard to its key.
     pub(crate) hints: Hints,
     pub(crate) has_key: bool,
     pub(crate) exchange: &'a RequestContext,
 }
 
 impl Call<'_> {
-    /// Returns what reviewers and history are shown: what `tools/annotations` answers about the same call.
+    /// Returns the effect that reviewers and history see. `tools/annotations` returns the same for this call.
     pub(crate) fn effect(&self) -> EffectiveHints {
         self.entry.of_keyed(self.entry.with_sources(self.hints), self.has_key)
     }
@@ -121,7 +121,7 @@ impl ServerLedger {
         }))
     }
 
-    /// What clients are told of it.
+    /// Returns the settings that clients receive.
     pub(crate) fn settings(&self) -> Object {
         let rules = self.0.store.rules();
         let millis = |time: Duration| u64::try_from(time.as_millis()).unwrap_or(u64::MAX);
@@ -141,7 +141,7 @@ impl ServerLedger {
         &self.0.store
     }
 
-    /// Lets calls that go on without their callers end for a while; then they are stopped, and written down as such.
+    /// Waits for calls that run without their callers. After `patience`, stops them, and their records say so.
     pub(crate) async fn settle(&self, patience: Duration) {
         self.0.running.close();
         if tokio::time::timeout(patience, self.0.running.wait()).await.is_err() {
@@ -164,7 +164,7 @@ impl ServerLedger {
         CallContext::of(call, &self.0.clients)
     }
 
-    /// Notes a call that has ended, and has no record; and by what it was permitted that a person would have been asked about.
+    /// Adds an audit row for a call that ended and has no record. `permitted` names the grant that replaced an approval.
     pub(crate) async fn note_end(
         &self,
         call: &Call<'_>,
@@ -176,50 +176,50 @@ impl ServerLedger {
         self.note(row, canonical.as_deref()).await;
     }
 
-    /// Notes a call that was refused, and has no record.
+    /// Adds an audit row for a call that was refused and has no record.
     pub(crate) async fn note_refusal(&self, call: &Call<'_>, error: &ToolError) {
         let row = Row::of(call, self.known(call), CallEnd::of("refused"));
         let canonical = self.keeps(error).then(|| canonical(call));
         self.note(row, canonical.as_deref()).await;
     }
 
-    /// To be dropped with a call that begins, if that is dropped before it has ended: then at least that is noted.
+    /// Returns a guard for a call that starts. If it is dropped before the call ends, it adds an audit row.
     pub(crate) fn watch<'a>(&'a self, call: &'a Call<'a>) -> WatchedCall<'a> {
         WatchedCall { ledger: self, call, begun: Instant::now(), ended: false }
     }
 
-    /// The arguments that a record stores of a call that a reviewer is asked about.
+    /// Returns the arguments that a record stores of a call with an approval request.
     pub(crate) fn reviewed_arguments(&self, call: &Call<'_>) -> Option<Arc<[u8]>> {
         (self.0.keep_arguments != KeepArguments::None).then(|| stored(call))
     }
 
-    /// The arguments that a record stores of a call that starts.
+    /// Returns the arguments that a record stores of a call that starts.
     fn started_arguments(&self, call: &Call<'_>) -> Option<Arc<[u8]>> {
         (self.0.keep_arguments == KeepArguments::All).then(|| stored(call))
     }
 
-    /// Whether a row is durable because of what its call may do.
+    /// Returns true if a call with these hints leaves a durable row.
     fn stays(&self, hints: Hints) -> bool {
         self.0.audit == Audit::All || !hints.is_read_only()
     }
 
     /// Refuses a call whose row must be durable if it is known that no row can be written.
     pub(crate) fn check(&self, hints: Hints) -> Result<(), ToolError> {
-        // A call that only reads pays for no look at the file.
+        // A call that only reads does not pay for the file check.
         if !self.stays(hints) {
             return Ok(());
         }
         self.0.store.check().map_err(|error| words::unavailable(&error))
     }
 
-    /// Whether the row of a refusal is durable. Somebody wanted what is not allowed: that is worth keeping, whatever it was. Not
-    /// that now is not the time: that says nothing of who calls, and honest callers come again.
+    /// Returns true if the row of a refusal is durable. An attempt at something that is not allowed is always worth storing. A
+    /// refusal that only means "retry later" is not: it tells nothing about the caller, and honest callers retry.
     fn keeps(&self, refusal: &ToolError) -> bool {
         self.0.audit == Audit::All || !refusal.is_passing()
     }
 
-    /// With the arguments that it was made with, for good: it is durable when this ends; if that fails, the log says so: what has
-    /// happened has happened. Without them, for a while and in memory.
+    /// Adds an audit row. With the call's canonical arguments, the row is durable when this returns. If the write fails, the log
+    /// reports it, because the call has already happened. Without them, the row is in memory only and is dropped later.
     async fn note(&self, row: Row, canonical: Option<&str>) {
         let Some(canonical) = canonical else { return self.0.recent.push(row) };
         self.tend();
@@ -237,7 +237,7 @@ impl ServerLedger {
         self.0.digests.digest(canonical.as_bytes())
     }
 
-    /// Somebody must look after the store while the server lives: time alone changes records.
+    /// Starts the sweeper, once: time alone changes records.
     fn tend(&self) {
         self.0.tended.call_once(|| {
             let ledger = Arc::downgrade(&self.0);
@@ -246,7 +246,7 @@ impl ServerLedger {
     }
 }
 
-/// How a call ended that has no record.
+/// How a call without a record ended.
 #[derive(Clone, Copy)]
 pub(crate) struct CallEnd {
     pub(crate) event: &'static str,
@@ -255,13 +255,13 @@ pub(crate) struct CallEnd {
 }
 
 impl CallEnd {
-    /// Without any outcome.
+    /// Returns an end without an outcome.
     const fn of(event: &'static str) -> Self {
         Self { event, outcome: None, duration: None }
     }
 }
 
-/// A call without a key that runs. Its handler goes with its caller, and what it had done by then nobody knows.
+/// A running call without a key. Its handler stops if its caller disconnects, and what it has done by then is unknown.
 pub(crate) struct WatchedCall<'a> {
     ledger: &'a ServerLedger,
     call: &'a Call<'a>,
@@ -270,7 +270,7 @@ pub(crate) struct WatchedCall<'a> {
 }
 
 impl WatchedCall<'_> {
-    /// It has ended by itself: after this time.
+    /// Marks the call as ended by itself, and returns its duration.
     pub(crate) fn ended(mut self) -> Duration {
         self.ended = true;
         self.begun.elapsed()
@@ -285,7 +285,7 @@ impl Drop for WatchedCall<'_> {
         let row = Row::of(self.call, self.ledger.known(self.call), left);
         let canonical = self.ledger.stays(self.call.hints).then(|| canonical(self.call));
         let ledger = self.ledger.clone();
-        // Whoever ends the server waits for it.
+        // A server that shuts down waits for this task.
         let noted = async move { ledger.note(row, canonical.as_deref()).await };
         self.ledger.0.running.spawn_on(noted, &runtime);
     }
@@ -295,7 +295,7 @@ async fn tend(ledger: Weak<LedgerInner>) {
     loop {
         tokio::time::sleep(SWEEP_EVERY).await;
         let Some(ledger) = ledger.upgrade() else { return };
-        // As much as there is, but in parts, so that calls come in between.
+        // Sweep everything, but in batches, so that calls can run in between.
         loop {
             match ledger.store.sweep(SWEEP_MOST).await {
                 Ok(swept) if swept.records >= SWEEP_MOST || swept.rows >= SWEEP_MOST => {}
@@ -313,7 +313,7 @@ async fn tend(ledger: Weak<LedgerInner>) {
     }
 }
 
-/// The arguments that a key stands for, in one spelling.
+/// Returns the call's arguments without its key, in canonical form.
 fn canonical(call: &Call<'_>) -> String {
     candor_schema::canonical(call.entry.without_key(call.arguments).as_value())
 }
@@ -322,7 +322,7 @@ fn stored(call: &Call<'_>) -> Arc<[u8]> {
     readable(call).to_string().into_bytes().into()
 }
 
-/// The arguments as an operator may see them: secrets are redacted.
+/// Returns the arguments as an operator may see them: secrets are redacted.
 pub(crate) fn readable(call: &Call<'_>) -> Value {
     call.entry.covered(call.entry.without_key(call.arguments).as_value())
 }

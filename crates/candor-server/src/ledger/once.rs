@@ -1,7 +1,7 @@
-//! A call that is started at most once: every answer is the first result or an honest "unknown".
+//! Starts a call at most once: every answer is the first result or an honest "unknown".
 //!
-//! A task of its own claims, runs and records it. The caller waits for that task, and may stop waiting: the call goes on. A
-//! repetition waits for the record to change, whoever runs the call.
+//! A task of its own claims, runs and records the call. If the caller stops waiting for that task, the call keeps running. A retry
+//! waits for the record to change, in whichever process the call runs.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -27,29 +27,28 @@ use crate::ctx::Ctx;
 use crate::round::{Questions, ResumePoint};
 use crate::trace;
 
-/// How long an outcome that could not be written is tried again.
+/// How long the server tries to record an outcome.
 const INSIST: Duration = Duration::from_secs(10 * 60);
 
-/// How a handler ended, as far as its record is concerned.
+/// How a handler ended, for its record.
 pub(crate) enum HandlerResult {
-    /// With something that the caller gets.
+    /// With a result for the caller.
     Result {
         result: CallToolResult,
         kind: OutcomeKind,
-        /// It failed, and says that nothing has happened.
+        /// It failed, and reports that nothing has happened.
         not_started: bool,
     },
     /// With questions.
     Asks(Questions),
-    /// With an error of the protocol, which only comes of a question that could not be put. By the rule of questions,
-    /// nothing has happened.
+    /// With a protocol error. Only a question that could not be asked causes one, and handlers have no effect before a question.
     Unasked(ErrorObject),
-    /// Unexpectedly.
+    /// With a panic.
     Panicked,
 }
 
 impl HandlerResult {
-    /// What sort of outcome it is, if it is one.
+    /// Returns the kind of the outcome, if there is one.
     pub(crate) const fn kind(&self) -> Option<OutcomeKind> {
         match self {
             Self::Result { kind, .. } => Some(*kind),
@@ -57,7 +56,7 @@ impl HandlerResult {
         }
     }
 
-    /// The error that the caller gets, for history.
+    /// Returns the error that the caller gets, for history.
     fn error(&self) -> Option<CallError> {
         match self {
             Self::Result { result, kind, .. } if *kind != OutcomeKind::Success => {
@@ -80,15 +79,15 @@ fn error_of(result: &CallToolResult) -> CallError {
     CallError { code, message: texts.join("\n") }
 }
 
-/// Why a handler did not end by itself.
+/// Why a handler was interrupted.
 enum InterruptReason {
-    /// It only reads, and nobody waits for it any more.
+    /// It only reads, and its caller disconnected.
     TakenBack,
-    /// The server ends.
+    /// The server shuts down.
     Halted,
 }
 
-/// The right to run, and to say what came of it.
+/// The right to run a call and to record its outcome.
 #[derive(Clone, Copy)]
 struct Claim {
     holder: Holder,
@@ -96,8 +95,8 @@ struct Claim {
 }
 
 impl RecordedCall {
-    /// Claims, runs and records, in a task that nobody who hangs up can stop. Ends when there is something to tell, or at the
-    /// caller's deadline; the task goes on.
+    /// Claims, runs and records in a detached task, so a disconnect cannot interrupt a write. Returns when there is an outcome, or
+    /// at the caller's deadline. The task keeps running.
     pub(crate) async fn run_recorded(
         self: Box<Self>,
         ctx: &Ctx,
@@ -139,7 +138,7 @@ impl RecordedCall {
         let claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
-                // Whoever is told that nothing was begun finds their rate and their turn free.
+                // Free the rate limit and the serial turn before the caller learns that nothing was started.
                 drop(work);
                 caller.end().await;
                 if let Some(told) = told {
@@ -151,17 +150,18 @@ impl RecordedCall {
         };
         let begun = Instant::now();
         let heart = self.keep_alive(claim.holder);
-        // What was spawned last waits for this very thread, and the handler may not let go of it: the first beat comes first.
+        // The task that was spawned last waits for this thread, and the handler may block it. Yield, so that the lease renewal
+        // starts first.
         tokio::task::yield_now().await;
         let ended = tokio::select! {
             biased;
             ended = work => Ok(ended),
-            // Whoever reads may be interrupted.
+            // A call that only reads may be interrupted.
             () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(InterruptReason::TakenBack),
             () = self.ledger.0.halt.cancelled() => Err(InterruptReason::Halted),
         };
         if ended.is_err() {
-            // What it has begun on other threads is not dropped with it.
+            // Dropping the handler does not stop what it started on other threads.
             caller.stop();
         }
         let error = ended.as_ref().ok().and_then(HandlerResult::error);
@@ -169,7 +169,7 @@ impl RecordedCall {
         let duration = Some(begun.elapsed());
         let circumstances = AuditContext { duration, error, ..AuditContext::default() };
         let written = self.apply(event.clone(), circumstances.clone()).await;
-        // A task that the handler has left running says nothing after the answer.
+        // A task that the handler left running must send nothing after the answer.
         caller.end().await;
         let _ = tell.send(told(&written));
         if let Err(error) = written {
@@ -179,7 +179,8 @@ impl RecordedCall {
         drop(heart);
     }
 
-    /// The right to start it, or to go on with it; else what the caller is told, if there still is one.
+    /// Returns the right to start or resume the call. If there is none, returns the outcome for the caller, or `None` if it is
+    /// gone.
     async fn claim(
         &self,
         caller: &Ctx,
@@ -190,8 +191,8 @@ impl RecordedCall {
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
         let (fingerprint, by_nature) = (self.fingerprint, self.by_nature());
-        // Who brings an answer goes on with what has asked for it, or with nothing: that was approved, if it had to be, and a new start
-        // was not.
+        // An answer resumes the attempt that asked for it, or nothing. That attempt was approved if it had to be; a new start was
+        // not.
         let goes_on = matches!(resumes, Some(ResumePoint::Round { .. }));
         let event = match resumes {
             None | Some(ResumePoint::Approval { .. }) => {
@@ -203,11 +204,11 @@ impl RecordedCall {
             }
         };
         loop {
-            // Taken back before anything was said of it: then nothing is.
+            // The caller cancelled the call before anything was recorded, so nothing is.
             if caller.gone().is_cancelled() {
                 return Err(None);
             }
-            // It would be stopped at its first pause.
+            // The server shuts down, and would stop the call at its first await.
             if self.ledger.0.halt.is_cancelled() {
                 return Err(Some(Outcome::Refused(words::busy())));
             }
@@ -215,8 +216,8 @@ impl RecordedCall {
                 EventReply::Started { fence, attempt } | EventReply::Resumed { fence, attempt } => {
                     return Ok(Claim { holder: Holder { owner, fence }, attempt });
                 }
-                // Another call like it was quicker, and has used up what a reviewer approved once, or closed the request. This one is
-                // another call, and must not get the outcome of that one. A request or a denial is for all calls like it.
+                // Another call like it was faster, and used the approval or closed the request. This one is a different call, and
+                // must not get the outcome of that one. A request or a denial applies to all calls like it.
                 answer
                     if self.keyless
                         && !goes_on
@@ -236,13 +237,13 @@ impl RecordedCall {
                     if told.is_some() {
                         return Err(told);
                     }
-                    // Somebody else had it, and has it no more.
+                    // Another attempt had the record, and released it: try again.
                 }
             }
         }
     }
 
-    /// What is to be written, and what the caller is told once it is, or could not be.
+    /// Returns the event to record, and the function that makes the caller's outcome from the ledger's reply.
     fn conclude(
         &self,
         Claim { holder, attempt }: Claim,
@@ -266,7 +267,7 @@ impl RecordedCall {
                 };
                 let tell = move |written: &EventResult| {
                     let recorded = matches!(written, Ok(EventReply::Done));
-                    // Nothing is kept of what did no harm, and the same key may be tried again.
+                    // A harmless failure is not stored, and the caller may retry with the same key.
                     let came = ResultOrigin::Now { recorded, releases: harmless.is_some() };
                     let mark = RecordNote { key, attempt, came };
                     Outcome::Result { result, mark }
@@ -306,8 +307,7 @@ impl RecordedCall {
         (Event::Unknown { holder, reason }, Box::new(move |_| Outcome::Refused(error)))
     }
 
-    /// Says that the owner lives, until dropped. A task of its own: a handler that does not let go of its thread must not
-    /// look dead.
+    /// Renews the lease until dropped. A task of its own does this, so that a handler that blocks its thread does not look dead.
     fn keep_alive(self: &Arc<Self>, holder: Holder) -> LeaseRenewal {
         let operation = Arc::clone(self);
         let every = operation.ledger.0.store.rules().lease / 3;
@@ -330,7 +330,7 @@ impl RecordedCall {
         }))
     }
 
-    /// Tries again to write down what came of the call. What is said twice changes nothing.
+    /// Tries again to record the outcome. Recording it twice changes nothing.
     async fn insist(&self, event: Event, circumstances: AuditContext) {
         let begun = Instant::now();
         let mut pause = Duration::from_millis(200);
@@ -338,7 +338,7 @@ impl RecordedCall {
         while begun.elapsed() < INSIST && !halted {
             halted = tokio::select! {
                 () = tokio::time::sleep(pause) => false,
-                // Once more, and no more.
+                // Try once more, and then stop.
                 () = self.ledger.0.halt.cancelled() => true,
             };
             pause = (pause * 2).min(Duration::from_secs(10));
@@ -350,10 +350,10 @@ impl RecordedCall {
     }
 }
 
-/// What the caller is told then.
+/// Makes the caller's outcome from the ledger's reply.
 type MakeOutcome = Box<dyn FnOnce(&EventResult) -> Outcome + Send>;
 
-/// Beats until dropped.
+/// Renews a lease until dropped.
 struct LeaseRenewal(JoinHandle<()>);
 
 impl Drop for LeaseRenewal {

@@ -1,6 +1,6 @@
-//! A call that is on record, or would be: what names it, what its record answers, and what its caller is told of that.
+//! A call that has a record, or would have one: its ID, what its record answers, and what its caller receives.
 //!
-//! Starting it is another matter: see `once`.
+//! `once` starts it.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -25,46 +25,46 @@ use crate::people::when;
 use crate::round::{Questions, ResumePoint};
 use crate::tool::ToolError;
 
-/// A call that has a key, its caller's or one that the server has given it.
+/// A call with a key: the caller's, or one that the server gave it.
 pub(crate) struct RecordedCall {
     pub(super) ledger: ServerLedger,
     pub(super) id: RecordId,
-    /// In whose share its place counts, where callers are told apart.
+    /// The principal whose share its slot counts in, if the transport tells callers apart.
     pub(super) sharer: Option<Principal>,
     pub(super) fingerprint: Fingerprint,
     pub(super) hints: Hints,
-    /// It has no key of its own, and is recorded because a person is asked about it.
+    /// It has no key of its own, and is recorded because it needs approval.
     pub(super) keyless: bool,
     principal: Principal,
     known: CallContext,
-    /// The arguments that the key stands for.
+    /// The arguments without the key, in canonical form.
     canonical: String,
-    /// The arguments that its record stores from the start on, if it does.
+    /// The arguments that its record stores from the start on, if it stores them.
     arguments: Option<Arc<[u8]>>,
 }
 
-/// What the caller is told.
+/// What the caller receives.
 pub(crate) enum Outcome {
-    /// The result, with what is to be said of its record.
+    /// The result, with a note about its record.
     Result { result: CallToolResult, mark: RecordNote },
-    /// The result of an earlier attempt, as it is kept.
+    /// The stored result of an earlier attempt.
     Replay { kept: Object, mark: RecordNote },
-    /// Questions, and where their answers belong.
+    /// Questions, and the point at which their answers resume the call.
     Asks { questions: Questions, resumes: ResumePoint },
-    /// Why there is no result.
+    /// The reason why there is no result.
     Refused(ToolError),
-    /// The same as an error of the protocol.
+    /// The reason why there is no result, as a protocol error.
     Failed(ErrorObject),
 }
 
-/// How far the review of a call has come.
+/// The state of a call's review.
 pub(crate) enum Request {
-    /// No reviewer is asked, or the answer is used or has ended.
+    /// There is no request, or its answer was used or has expired.
     None,
     Open,
     /// Bound to this, and not used yet.
     Approved(Binding),
-    /// It still refuses the call, with this error.
+    /// The denial still holds; the caller gets this error.
     Denied {
         since: Moment,
         error: ToolError,
@@ -72,8 +72,8 @@ pub(crate) enum Request {
 }
 
 impl Request {
-    /// Returns true if the review of this very call counts, and not the grant: an approval is used first, and a denial holds
-    /// unless an operator granted such calls later.
+    /// Returns true if the review of this call counts, and not the grant. An approval is used first, and a denial holds unless an
+    /// operator granted such calls later.
     pub(crate) fn precedes(&self, grant: &Grant) -> bool {
         match self {
             Self::Approved(_) => true,
@@ -83,19 +83,19 @@ impl Request {
     }
 }
 
-/// What is said of a record, beside a result.
+/// What a result reports about its record.
 pub(crate) struct RecordNote {
-    /// The name that the caller has given to it.
+    /// The caller's key.
     pub(super) key: Option<String>,
     pub(super) attempt: u32,
     pub(super) came: ResultOrigin,
 }
 
-/// What a result has to do with its record.
+/// Where a result comes from.
 pub(super) enum ResultOrigin {
-    /// It was made just now. What was recorded may be that nothing happened: then the same key may be tried again.
+    /// This attempt made it. `releases`: it failed without harm, so the caller may retry with the same key.
     Now { recorded: bool, releases: bool },
-    /// It was kept; perhaps because somebody found out what had come of the call.
+    /// It was stored: by an earlier attempt, or by an operator who resolved the outcome.
     Before { completed: Moment, resolved_by: Option<String> },
 }
 
@@ -133,13 +133,14 @@ impl Serialize for RecordNote {
 }
 
 impl RecordedCall {
-    /// One with a key.
+    /// Returns a call with a key.
     pub(crate) fn new(ledger: &ServerLedger, call: &Call<'_>, key: Key) -> Box<Self> {
         let canonical = canonical(call);
         Self::named(ledger, call, key, fingerprint(&canonical), canonical)
     }
 
-    /// A call without a key that a person is asked about: it is named after the caller, the tool and the arguments, by a name that no caller can send.
+    /// Returns a call without a key that needs approval. It is named after the caller, the tool and the arguments, with a name that
+    /// no caller can send.
     pub(crate) fn keyless(ledger: &ServerLedger, call: &Call<'_>) -> Box<Self> {
         let canonical = canonical(call);
         let fingerprint = fingerprint(&canonical);
@@ -150,7 +151,7 @@ impl RecordedCall {
         operation
     }
 
-    /// Boxed: most calls have none, and every one carries room for it from stage to stage.
+    /// Boxed, because most calls have no record, and every call would carry its size from stage to stage.
     fn named(
         ledger: &ServerLedger,
         call: &Call<'_>,
@@ -188,51 +189,51 @@ impl RecordedCall {
         self.id.digest()
     }
 
-    /// Whether to repeat it is harmless by its nature, its key aside.
+    /// Returns true if the call is safe to retry without regard to its key.
     pub(crate) fn by_nature(&self) -> bool {
         self.hints.is_idempotent()
     }
 
-    /// The name that the caller has given to it; none for one that the server had to name itself.
+    /// Returns the caller's key; `None` if the server named the call.
     pub(super) fn callers_key(&self) -> Option<String> {
         (!self.keyless).then(|| self.id.key.as_str().to_owned())
     }
 
-    /// By which people find it.
+    /// Returns the ID that users see.
     pub(crate) fn short_id(&self) -> String {
         self.id.digest().to_string().chars().take(12).collect()
     }
 
-    /// Lets something happen to its record that is not the call itself.
+    /// Applies an event to its record that is not part of the call itself.
     pub(crate) async fn say(&self, event: Event) -> EventResult {
         self.ledger.tend();
         self.apply(event, self.digested()).await
     }
 
-    /// Asks a reviewer; the record stores the arguments of this call, if the server wants that.
+    /// Stores an approval request. The record stores the arguments of this call, if the server is configured so.
     pub(crate) async fn ask(&self, event: Event, call: &Call<'_>) -> EventResult {
         self.ledger.tend();
         let arguments = self.ledger.reviewed_arguments(call);
         self.apply(event, AuditContext { arguments, ..self.digested() }).await
     }
 
-    /// Ends when its record no longer stands there.
+    /// Waits until its record leaves this version.
     pub(crate) async fn changed(&self, seen: RecordVersion) -> Result<(), StoreError> {
         self.ledger.0.store.watch(&self.id, seen).await
     }
 
-    /// What a person has permitted of such calls.
+    /// Returns the active grants for such calls.
     pub(crate) async fn grants(&self) -> Result<Vec<Grant>, StoreError> {
         self.ledger.0.store.grants_in_force(&self.id.scope).await
     }
 
-    /// The same, to be written down as what a person has permitted beforehand.
+    /// Notes the grant that replaces an approval, for the audit rows.
     pub(crate) fn permitted(mut self: Box<Self>, grant: &Grant) -> Box<Self> {
         self.known = self.known.permitted(Some(words::permitted(grant)));
         self
     }
 
-    /// What the caller is told of a record that is in the way of asking.
+    /// Returns what the caller receives if its record prevents an approval request. Returns `None` if the record has changed since.
     pub(crate) async fn answered(
         &self,
         answer: EventReply,
@@ -241,7 +242,7 @@ impl RecordedCall {
         self.told(answer, Instant::now() + self.ledger.0.join, listener).await
     }
 
-    /// What reviewers know of this call.
+    /// Returns the state of this call's review.
     pub(crate) async fn request(&self) -> Result<Request, StoreError> {
         let store = &self.ledger.0.store;
         let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
@@ -262,13 +263,13 @@ impl RecordedCall {
         })
     }
 
-    /// What is on record of it, without any waiting.
+    /// Returns what its record answers, without waiting.
     pub(crate) async fn look(&self) -> Result<Option<EventReply>, StoreError> {
         let store = &self.ledger.0.store;
         if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
             return Ok(Some(answer));
         }
-        // An approval is in nobody's way, and yet worth knowing of.
+        // An approval does not stop a call, so `recall` does not return it. An explanation needs it.
         let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
         Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
             Some(Record { fence, state: RecordState::Approved { by, via, until, .. }, .. }) => {
@@ -278,13 +279,13 @@ impl RecordedCall {
         })
     }
 
-    /// What an existing record answers, before anybody looks at policies. `None`: there is nothing in the way.
+    /// Returns what an existing record answers, before any policy is checked. Returns `None` if the record does not stop the call.
     pub(crate) async fn recall(&self, exchange: &RequestContext) -> Option<Outcome> {
         let until = Instant::now() + self.ledger.0.join;
         loop {
             let store = &self.ledger.0.store;
             match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
-                // Whether a person must still be asked is for the gate to say.
+                // The gate decides whether the call still needs approval.
                 Ok(None | Some(EventReply::Waiting { .. })) => return None,
                 Ok(Some(answer)) => {
                     let listener = WaitingCaller::Exchange(exchange);
@@ -297,7 +298,7 @@ impl RecordedCall {
         }
     }
 
-    /// What the caller is told of a record that is in the way; nothing if it was waited for, and has changed.
+    /// Returns what the caller receives if its record stops the call. Returns `None` if it waited, and the record has changed.
     pub(super) async fn told(
         &self,
         answer: EventReply,
@@ -322,7 +323,7 @@ impl RecordedCall {
                 }
             }
             EventReply::InFlight { fence, state, .. } => {
-                // Boxed: few calls come to it, and all carry room for it.
+                // Boxed, because few calls get here, and every call would carry its size.
                 return Box::pin(self.join(RecordVersion { fence, state }, until, listener)).await;
             }
             EventReply::Suspended { fence, round, asked, .. } => {
@@ -361,7 +362,7 @@ impl RecordedCall {
         })
     }
 
-    /// That the call waits for approval. `until`: when the request expires.
+    /// Returns the error that the call needs approval. `until` is when the request expires.
     pub(crate) fn approval_required(&self, until: Option<Moment>) -> ToolError {
         let valid = self.ledger.0.store.rules().approval_valid;
         words::approval_required(&self.short_id(), until, valid)
@@ -371,7 +372,7 @@ impl RecordedCall {
         self.ledger.0.store.apply(&self.id, event, circumstances).await
     }
 
-    /// Notes what a repetition was told.
+    /// Adds an audit row for what a retry received.
     pub(crate) async fn note(&self, told: &Outcome) {
         let (event, stays) = match told {
             Outcome::Result { .. } | Outcome::Replay { .. } => return self.note_replay().await,
@@ -382,7 +383,7 @@ impl RecordedCall {
         self.noted(event, stays).await;
     }
 
-    /// The record's other rows have all that is known of the arguments.
+    /// Adds an audit row for a replay. The record's other rows have all that is known of the arguments.
     async fn note_replay(&self) {
         let ledger = &self.ledger.0;
         let note = CallNote {
@@ -415,16 +416,16 @@ impl RecordedCall {
         AuditContext { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
     }
 
-    /// What is written beside its start.
+    /// Returns what is recorded with its start.
     pub(super) fn starting(&self) -> AuditContext {
         AuditContext { arguments: self.arguments.clone(), ..self.digested() }
     }
 }
 
-/// What came of writing something down.
+/// The ledger's reply to an event.
 pub(super) type EventResult = Result<EventReply, StoreError>;
 
-/// A result as it is kept; nothing if it is none.
+/// Parses a stored result; `None` if it is not one.
 fn read(bytes: &[u8]) -> Option<Object> {
     let raw: &RawValue = serde_json::from_slice(bytes).ok()?;
     let kept = Object::decode(raw.into()).ok()?;

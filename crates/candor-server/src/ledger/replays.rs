@@ -9,7 +9,7 @@ use tokio_util::task::TaskTracker;
 
 use super::words;
 
-/// Rows that wait to be written. A caller beyond it waits until there is space: no row is dropped, and memory is bounded.
+/// Maximum number of rows that wait to be written. Beyond it, a caller waits for space: no row is dropped, and memory is bounded.
 const MOST: usize = 4096;
 
 /// How long rows are gathered. A process that is killed loses at most the rows of this time and of one commit.
@@ -43,7 +43,7 @@ impl Shared {
 }
 
 impl ReplayRows {
-    /// Takes a row, and starts a task that writes it unless one is about to. `tasks` are those that a server waits for when it ends.
+    /// Adds a row, and starts a task that writes it unless one is active. A server that shuts down waits for `tasks`.
     pub(super) async fn push(&self, row: CallNote, store: &Arc<dyn Store>, tasks: &TaskTracker) {
         if let Ok(space) = self.0.space.acquire().await {
             space.forget();
@@ -61,7 +61,7 @@ impl ReplayRows {
     }
 }
 
-/// Writes all rows that there are. Should its runtime end first, the next row starts another one.
+/// Writes all pending rows. If its runtime ends first, the next row starts another writer.
 struct Writer(Arc<Shared>);
 
 impl Writer {

@@ -1,4 +1,4 @@
-//! What a caller is told whose call is not started, by what the ledger knows of its key.
+//! The errors for callers whose call does not start, by what the ledger knows of its key.
 
 use std::sync::Once;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use crate::people::when::{self, written};
 use crate::room::AtCapacity;
 use crate::tool::{ToolError, code};
 
-/// How soon somebody may ask again for a call that runs.
+/// Maximum retry delay for a running call.
 const ASK_AGAIN: Duration = Duration::from_secs(5);
 
-/// How soon a store that is down may be back.
+/// Retry delay for a ledger that is unavailable.
 const TRY_AGAIN: Duration = Duration::from_secs(5);
 
 pub(super) fn key_reused(key: &Key) -> ToolError {
@@ -33,7 +33,7 @@ pub(super) fn in_progress(since: Option<Moment>, retry_after: Duration) -> ToolE
     .retry_after(retry_after.clamp(Duration::from_secs(1), ASK_AGAIN))
 }
 
-/// Its owner missed a renewal of its lease. Nothing is known before that ends.
+/// Returns the error for a call whose owner missed a lease renewal. Its outcome is not known before the lease ends.
 pub(super) fn owner_silent(ends_in: Duration) -> ToolError {
     ToolError::new(
         "The server that ran this call stopped responding. The call may have run. When its lease ends, repeat it with the same \
@@ -49,7 +49,7 @@ pub(crate) fn waits_elsewhere() -> ToolError {
         .retry_after(ASK_AGAIN)
 }
 
-/// The outcome is unknown, and a repeat does no harm.
+/// Returns the error for an unknown outcome of a call that is safe to retry.
 pub(super) fn may_be_repeated(reason: UnknownReason) -> ToolError {
     ToolError::new(format!(
         "Outcome unknown: {}. The call may have run. It is safe to retry: repeat it with the same key.",
@@ -87,7 +87,7 @@ pub(super) fn omitted(bytes: u64, completed: Moment) -> ToolError {
     .never_retry()
 }
 
-/// What the ledger keeps is no result: somebody else has written there.
+/// Returns the error for a stored result that the server cannot read: another program wrote it.
 pub(crate) fn unreadable() -> ToolError {
     ToolError::new(
         "The call ran. The server cannot read its stored result. Ask an operator to check the ledger.",
@@ -105,7 +105,8 @@ pub(super) fn abandoned(by: &str) -> ToolError {
     .never_retry()
 }
 
-/// A tool from a provider whose server has no ledger; for other tools the server is not built.
+/// Returns the error for a tool that uses keys, from a tool source of a server without a ledger. With other such tools, the server
+/// is not built.
 pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
     ToolError::new(format!(
         "{tool} uses idempotency keys, but this server has no ledger. Nothing was run."
@@ -115,7 +116,7 @@ pub(crate) fn nobody_remembers(tool: &str) -> ToolError {
     .log("give the server a ledger with `.ledger(…)`")
 }
 
-/// Before anything was started.
+/// Returns the error for a ledger that failed before the call started.
 pub(crate) fn unavailable(error: &StoreError) -> ToolError {
     match error {
         StoreError::Quota(quota) => {
@@ -141,7 +142,7 @@ pub(crate) fn unavailable(error: &StoreError) -> ToolError {
     }
 }
 
-/// Logs that the ledger is gone: once, for every call would say the same.
+/// Logs that the ledger is gone: once, because every call would log the same.
 pub(super) fn log_replaced(error: &StoreError) {
     static LOGGED: Once = Once::new();
     LOGGED.call_once(
@@ -155,11 +156,11 @@ pub(super) fn busy() -> ToolError {
         .retry_after(Duration::from_secs(1))
 }
 
-/// There is no room for it.
+/// Returns the error for a call that finds no free slot.
 pub(super) fn full(full: AtCapacity) -> ToolError {
     match full {
         AtCapacity::Everybody => busy(),
-        // For programs: that others may well be served, so over HTTP it is another status.
+        // Tells programs that the server may still serve other callers. Over HTTP, this is another status.
         AtCapacity::Caller => ToolError::new(
             "You have reached your limit of concurrent calls, background calls included. Nothing was run.",
         )
@@ -169,13 +170,13 @@ pub(super) fn full(full: AtCapacity) -> ToolError {
     }
 }
 
-/// It was started, and its task is gone.
+/// Returns the error for a call that started, and whose task is gone.
 pub(super) fn lost() -> ToolError {
     outcome_unknown(UnknownReason::Lost, None)
 }
 
-/// The caller reads this later, perhaps after the review: so it says what to do in either case. `until`: when the request expires;
-/// `valid`: how long an approval holds.
+/// Returns the error for a call that needs approval. The caller may read it after the review, so it tells what to do in either
+/// case. `until` is when the request expires, and `valid` how long an approval holds.
 pub(crate) fn approval_required(
     operation: &str,
     until: Option<Moment>,
@@ -192,7 +193,7 @@ pub(crate) fn approval_required(
     .retry_after(Duration::from_secs(10))
 }
 
-/// What is written down of a call that nobody was asked about.
+/// Returns the audit text for a call that a grant covers.
 pub(crate) fn permitted(grant: &Grant) -> String {
     format!("grant {} of {}", grant.id, grant.by)
 }
@@ -204,7 +205,7 @@ pub(crate) fn denied(by: &str, reason: Option<&str>) -> ToolError {
         .never_retry()
 }
 
-/// The caller relies on an approval that the server would not ask for.
+/// Returns the error for a caller that expects an approval request that the server would not make.
 pub(crate) fn decision_changed(tool: &str, grant: Option<&Grant>) -> ToolError {
     let why = match grant {
         Some(_) => "a grant now covers it",
@@ -220,14 +221,14 @@ pub(crate) fn decision_changed(tool: &str, grant: Option<&Grant>) -> ToolError {
     .never_retry()
 }
 
-/// By policy, which asks nobody.
+/// Returns the error for a call that the policy denies.
 pub(crate) fn not_allowed(tool: &str) -> ToolError {
     ToolError::new(format!("This server denies calls of {tool}. Nothing was run."))
         .code(code::DENIED)
         .never_retry()
 }
 
-/// No channel never means yes.
+/// Returns the error for a call that needs approval on a server without a ledger. No channel means no.
 pub(crate) fn nobody_to_ask(tool: &str) -> ToolError {
     ToolError::new(format!(
         "{tool} needs approval, but this server has no ledger. Nothing was run."

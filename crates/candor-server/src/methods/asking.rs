@@ -1,4 +1,4 @@
-//! The frame around the three methods whose handlers may ask: `tools/call`, `prompts/get`, `resources/read`.
+//! Shared code of the three methods whose handlers can ask the client: `tools/call`, `prompts/get`, `resources/read`.
 
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::rpc::ErrorObject;
@@ -10,20 +10,20 @@ use crate::engine::Engine;
 use crate::exchange::RequestContext;
 use crate::round::{CarriedState, Questions, RequestBinding, ResumePoint, RetryState, Round};
 
-/// What to tell the client of a handler that panicked.
+/// The text that the client receives if the handler panicked.
 pub(super) const PANICKED: &str = "It failed unexpectedly; the server's log says why.";
 
-/// What to tell the client of a handler that was stopped.
+/// The text that the client receives if the handler took too long and was stopped.
 pub(super) const TOOK_TOO_LONG: &str =
     "It took too long and was stopped; what it had done by then is not known.";
 
-/// What a retry brings, from the members that the three methods share.
+/// Returns what a retry carries, from the members that the three methods share.
 pub(super) fn brought<'a>(
     responses: Option<&'a RawValue>,
     state: Option<&'a str>,
     extra: &Object,
 ) -> Result<RetryState<'a>, ErrorObject> {
-    // An explicit null is neither an answer nor the absence of one.
+    // An explicit null is neither an answer nor an absent one.
     if extra.get("inputResponses").is_some() || extra.get("requestState").is_some() {
         return Err(ErrorObject::invalid_params(
             "Invalid params: inputResponses and requestState cannot be null",
@@ -32,7 +32,7 @@ pub(super) fn brought<'a>(
     Ok(RetryState { responses, state })
 }
 
-/// Runs a handler to its end, or to its first questions that have no answer yet.
+/// Runs a handler until it ends, or until it asks questions that have no answer yet.
 pub(super) async fn run<T, F>(
     engine: &Engine,
     exchange: &RequestContext,
@@ -50,7 +50,7 @@ where
     ran
 }
 
-/// What a retry brings, for a handler to find.
+/// Starts a round, in which the handler finds the answers that a retry carries.
 pub(super) fn begin(
     engine: &Engine,
     exchange: &RequestContext,
@@ -60,7 +60,7 @@ pub(super) fn begin(
     Round::begin(engine.rounds(), &exchange.principal, binding, brought)
 }
 
-/// Answers with questions, whose answers may go on with a call in the ledger.
+/// Answers with questions. If `resumes` is given, their answers resume a recorded call.
 pub(super) fn ask(
     engine: &Engine,
     exchange: &RequestContext,

@@ -17,7 +17,7 @@ use crate::round::Round;
 use crate::tool::ToolError;
 use crate::trace;
 
-/// The protocol's bound on proposals in one answer.
+/// The protocol's limit for proposals in one answer.
 const MOST: usize = 100;
 
 pub(crate) async fn answer(
@@ -63,7 +63,7 @@ pub(crate) async fn answer(
     Ok(engine.complete(exchange, CompleteResult::new(completion)))
 }
 
-/// Returns the values that a prompt knows of its own argument.
+/// Returns the values that a prompt proposes for its own argument.
 async fn values_of_prompt(
     engine: &Engine,
     exchange: &RequestContext,
@@ -91,7 +91,7 @@ where
     ctx.end().await;
     match ran {
         AttemptEnd::Done(proposals) => proposals.map_err(|e| e.into_protocol_error(exchange.era())),
-        // The protocol has no questions here: a person is typing.
+        // The protocol allows no questions here: the user is typing.
         AttemptEnd::Asks(_) => {
             trace::note("a completion asked its client, which the modern era does not allow");
             tracing::error!(trace_id = trace::id(), "a completion asked its client");

@@ -1,4 +1,4 @@
-//! Asking what a call would do: the same path as `tools/call`, cut off before anything happens.
+//! Evaluates a call for `tools/annotations` and `tools/resolve`: the path of `tools/call`, without running anything.
 
 use candor_hints::{EffectiveHints, Verdict};
 use candor_protocol::json::Object;
@@ -16,23 +16,23 @@ use crate::gate::approval::verdict;
 use crate::ledger::Call;
 use crate::tool::{Evaluated, RegisteredTool};
 
-/// What was found out about a call.
+/// A call with its effect and its verdict.
 pub(super) struct EvaluatedCall {
-    /// The tool's name, as it was asked for.
+    /// The tool's name, as the client sent it.
     pub(super) name: String,
     /// What the call may do.
     pub(super) effective: EffectiveHints,
-    /// The annotations of the tool with the hints of the call, and its fields beside them.
+    /// The tool's annotations, with the hints of this call and the fields that the author refines for it.
     pub(super) annotations: ToolAnnotations,
-    /// Those fields alone.
+    /// The refined fields alone.
     pub(super) fields: Map<String, Value>,
-    /// Whether the arguments make a difference.
+    /// Whether the effect depends on the arguments.
     pub(super) dynamic: bool,
-    /// What the server does with it now, grants included.
+    /// The server's verdict. It includes grants if the arguments are complete.
     pub(super) judgement: Verdict,
 }
 
-/// Whether all arguments of a call are there.
+/// Whether a call has all its arguments.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Completeness {
     All,
@@ -62,7 +62,7 @@ pub(super) async fn foresee(
     let unfit = |unfit: Box<InvalidCall>| unfit.into_protocol_error(&asked.name);
     let taken = DecodedCall::from(&found, sent, beside, exchange).map_err(unfit)?;
     let (Evaluated { effective: nature, fields }, key, judgement) = match given {
-        // A grant is for complete arguments.
+        // A grant covers only calls with complete arguments.
         Completeness::Some => {
             let nature = entry.effects.of_partial(&taken.arguments);
             (nature.into(), taken.key, engine.parts().policy.judge(entry, nature.hints))
@@ -88,7 +88,8 @@ pub(super) async fn foresee(
     Ok(EvaluatedCall { name: asked.name, effective, annotations, fields, dynamic, judgement })
 }
 
-/// Who calls it all the same is told nothing of this: the call counts as the worst case.
+/// Logs that the evaluator failed, and returns an error for the client. `tools/call` returns no such error: there the call counts
+/// as the worst case.
 fn not_evaluated(entry: &RegisteredTool) -> ErrorObject {
     crate::trace::note(format_args!("the effects of {} could not be evaluated", entry.name()));
     let trace_id = crate::trace::id();
@@ -96,12 +97,12 @@ fn not_evaluated(entry: &RegisteredTool) -> ErrorObject {
     ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
 }
 
-/// What the server adds to an explanation: its verdict on the call.
+/// Returns what the server adds to an explanation: its verdict on the call.
 pub(super) fn approval(judgement: Verdict) -> Value {
     json!({"verdict": judgement.as_str()})
 }
 
-/// Whether the client of this request has declared the extension for tool resolution. Its settings are empty.
+/// Returns true if the client of this request declares the extension for tool resolution, with empty settings.
 pub(crate) fn resolves(exchange: &RequestContext) -> bool {
     let extensions = exchange.client.capabilities.extensions.as_ref();
     let settings = extensions.and_then(|all| all.get(extension::TOOL_RESOLUTION));

@@ -13,7 +13,7 @@ use crate::engine::Engine;
 use crate::outlet::Outlet;
 use crate::session::{Session, SessionPeer};
 
-/// What a client says of itself is kept for as long as its session, so it is not a message of any size.
+/// Maximum size of the parameters, in bytes: the session stores what the client reports about itself.
 const LONGEST: usize = 64 * 1024;
 
 /// Opens a session and answers the handshake. Messages of the session that belong to no request go to `outlet`.
@@ -42,7 +42,7 @@ pub(crate) fn open(
     Ok((session, encoder.result(result, Finality::Complete, None)))
 }
 
-/// The revision that the client asked for, if it is a legacy one of ours; else our latest legacy one.
+/// Returns the revision that the client requests if it is a legacy one that this server supports, else the latest legacy one.
 fn negotiate(asked: &str) -> Revision {
     Revision::from_date(asked).filter(|r| r.era() == Era::Legacy).unwrap_or(Revision::LATEST_LEGACY)
 }

@@ -44,14 +44,14 @@ pub(crate) async fn answer(
     honoured.prompts_list_changed = lists.prompts.then_some(true);
     honoured.resources_list_changed = lists.resources.then_some(true);
 
-    // Listening begins before the acknowledgement is sent: no change in between is lost.
+    // Listen before the acknowledgement is sent, so that no change in between is lost.
     let listener = engine.changes().listen(lists);
     let mut held = Vec::new();
     if let Some(uris) = asked.resource_subscriptions.filter(|_| watched) {
         let mut accepted = Vec::new();
         let mut seen = HashSet::new();
         for uri in uris.into_iter().filter(|uri| seen.insert(uri.clone())) {
-            // What cannot be watched is left out of what is acknowledged; that is how this era refuses.
+            // A resource that cannot be watched is missing from the acknowledgement: this is how the modern era refuses it.
             if let Some(watching) = watch(engine, &uri, exchange).await {
                 held.push(watching);
                 listener.add(&uri);

@@ -1,5 +1,5 @@
-//! One file per method: decode its parameters, decide, act, encode. `initialize` opens a session and is
-//! therefore called by the transports; everything else by `dispatch`.
+//! One file per method. Each decodes its parameters, decides, acts and encodes. Transports call `initialize`, because it opens a
+//! session. `dispatch` calls all other methods.
 
 pub(crate) mod complete;
 pub(crate) mod discover;
@@ -47,28 +47,28 @@ fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
         .map_err(|e: Malformed| ErrorObject::invalid_params(format!("Invalid params: {e}")))
 }
 
-/// A provider failed: the reason is ours to read, not the client's.
+/// Logs why a provider failed, and returns an error for the client that does not contain the reason.
 pub(crate) fn provider_failed(error: &ProviderError, what: &str) -> ErrorObject {
     trace::note(format_args!("the source of {what} failed: {error}"));
     tracing::error!(%error, what, trace_id = trace::id(), "a provider failed");
     ErrorObject::internal(format!("The server could not get its {what}"))
 }
 
-/// The server's resources, if it has any; only then its methods exist.
+/// Returns the server's resources. If it has none, the method does not exist.
 fn resources<'a>(engine: &'a Engine, method: &str) -> Result<&'a Tree, ErrorObject> {
     let tree = &engine.parts().resources;
     if tree.is_empty() { Err(ErrorObject::method_not_found(method)) } else { Ok(tree) }
 }
 
-/// A list as text.
+/// Encodes a list as JSON.
 pub(crate) fn write<T: Serialize>(items: &[T]) -> Bytes {
-    // About as large as items are: a buffer that grows copies what it has, again and again.
+    // 384 bytes is about the size of an item. A buffer that grows would copy its content again and again.
     let mut text = Vec::with_capacity(items.len() * 384);
     serde_json::to_writer(&mut text, items).expect("lists are plain data");
     text.into()
 }
 
-/// Answers with the page of a list that the client asked for.
+/// Returns the page of a list that the client requests.
 fn list<T: Serialize>(
     engine: &Engine,
     exchange: &RequestContext,

@@ -69,7 +69,7 @@ pub(crate) async fn answer(
     }
 }
 
-/// Arguments that the prompt's types refuse; pointers begin at the request's parameters.
+/// Returns the error for arguments that the prompt's types reject. Its pointers start at the request's parameters.
 fn invalid(mut invalid: Invalid) -> ErrorObject {
     for violation in &mut invalid.violations {
         violation.pointer.insert_str(0, "/arguments");

@@ -1,7 +1,7 @@
-//! Reading a call: from the arguments as they were sent to what would run, and what that would do.
+//! Prepares a call: from the arguments as sent to the code that would run, and the effect of the call.
 //!
-//! `tools/call` reads a call here, and so does whoever only asks about one (`tools/annotations`, `tools/resolve`, a page): what the
-//! one accepts the others accept, and what they foresee is what it does.
+//! `tools/call` uses these functions, and so do requests that only explain a call (`tools/annotations`, `tools/resolve`, a page).
+//! So all of them accept the same calls and evaluate the same effect.
 
 use candor_ledger::Key;
 use candor_protocol::json::{Json, Object};
@@ -19,13 +19,13 @@ use crate::tool::{
     ToolError, code, fields,
 };
 
-/// The arguments, decoded once and shared by everything after this.
+/// Decodes the arguments once. All later stages share them.
 pub(crate) fn decode(sent: Option<Json<'_>>) -> Result<Arguments, ErrorObject> {
     Arguments::decode(sent)
         .map_err(|problem| ErrorObject::invalid_params(format!("Invalid params: {problem}")))
 }
 
-/// The key that was sent beside the arguments. Where nothing is remembered it is not looked at.
+/// Returns the key that the client sent beside the arguments. A server without a ledger ignores it.
 pub(crate) fn key_beside(
     engine: &Engine,
     exchange: &RequestContext,
@@ -38,17 +38,17 @@ pub(crate) fn unknown(name: &str) -> ErrorObject {
     ErrorObject::invalid_params(format!("Unknown tool: {name}")).with_data(&json!({"tool": name}))
 }
 
-/// Why a call cannot be made as it was sent.
+/// A call that cannot run as sent, with the reason.
 pub(crate) struct InvalidCall {
     wrong: InvalidReason,
-    /// As far as they could be read.
+    /// The arguments, if the server could read them.
     pub(crate) arguments: Option<Arguments>,
 }
 
 enum InvalidReason {
-    /// Its arguments are not what the tool takes.
+    /// The tool does not accept its arguments.
     Invalid(Invalid),
-    /// What came with them is wrong: a key, a token.
+    /// Its key or its plan token is invalid.
     Refused(ToolError),
 }
 
@@ -61,7 +61,7 @@ impl InvalidCall {
         Box::new(Self { wrong: InvalidReason::Refused(error), arguments: Some(arguments) })
     }
 
-    /// For whoever called.
+    /// Returns the error for a call.
     pub(crate) fn into_tool_error(self, tool: &str) -> ToolError {
         match self.wrong {
             InvalidReason::Invalid(invalid) => ToolError::invalid(tool, invalid),
@@ -69,7 +69,7 @@ impl InvalidCall {
         }
     }
 
-    /// For whoever asks what a call would do.
+    /// Returns the error for a request that explains a call.
     pub(crate) fn into_protocol_error(self, tool: &str) -> ErrorObject {
         match self.wrong {
             InvalidReason::Invalid(invalid) => {
@@ -83,7 +83,7 @@ impl InvalidCall {
         }
     }
 
-    /// For whoever is still writing it.
+    /// Returns the violations, for a call that the user is still writing.
     pub(crate) fn into_violations(self) -> Vec<Violation> {
         match self.wrong {
             InvalidReason::Invalid(invalid) => invalid.violations,
@@ -92,7 +92,7 @@ impl InvalidCall {
     }
 }
 
-/// What an error says field by field, or as a whole.
+/// Returns the violations that an error names, or one for the whole call.
 pub(crate) fn violations(error: &ToolError) -> Vec<Violation> {
     match error.fields() {
         [] => vec![Violation::new("", error.to_string())],
@@ -100,12 +100,12 @@ pub(crate) fn violations(error: &ToolError) -> Vec<Violation> {
     }
 }
 
-/// A call with its arguments as the tool's schema means them: what the framework has put among them was taken out.
+/// A decoded call, not validated yet. The arguments that the framework adds to a tool (key, plan token) are taken out.
 pub(crate) struct DecodedCall<'t> {
     entry: &'t RegisteredTool,
     pub(crate) arguments: Arguments,
     pub(crate) key: Option<Key>,
-    /// The token of the preview that was looked at.
+    /// The plan token that the caller sent.
     pub(crate) token: Option<String>,
 }
 
@@ -130,12 +130,12 @@ impl<'t> DecodedCall<'t> {
         Ok(Self { entry, arguments, key, token })
     }
 
-    /// Whether there is no key where one must be.
+    /// Returns true if the tool requires a key and the call has none.
     pub(crate) fn lacks_key(&self) -> bool {
         self.key.is_none() && self.entry.idempotency == Idempotency::Required
     }
 
-    /// Validates it, and makes it ready.
+    /// Validates and prepares the call.
     pub(crate) fn ready(self) -> Result<PreparedCall<'t>, Box<InvalidCall>> {
         let Self { entry, arguments, key, token } = self;
         let prepared = validate(entry, &arguments)?;
@@ -146,19 +146,19 @@ impl<'t> DecodedCall<'t> {
     }
 }
 
-/// A call that could be made.
+/// A valid call that is ready to run.
 pub(crate) struct PreparedCall<'t> {
     entry: &'t RegisteredTool,
     pub(crate) arguments: Arguments,
-    /// Whoever it is from: the caller, or the tool's author.
+    /// The caller's key, or one that the tool's author derives from the arguments.
     pub(crate) key: Option<Key>,
     pub(crate) token: Option<String>,
-    /// Absent while an evaluator does not let go of it.
+    /// `None` if an evaluator took it and did not return it.
     prepared: Option<Box<dyn Prepared>>,
 }
 
 impl PreparedCall<'_> {
-    /// What it does by its nature, that is, whether or not it has a key.
+    /// Evaluates the call's effect, without regard to its key.
     pub(crate) async fn foresee(&mut self) -> Result<Evaluated, EvaluatorFailed> {
         let Some(prepared) = self.prepared.take() else { return Err(EvaluatorFailed) };
         let (prepared, evaluated) = self.entry.effects.of(&self.arguments, prepared).await;
@@ -166,7 +166,7 @@ impl PreparedCall<'_> {
         evaluated
     }
 
-    /// What runs: what was foreseen, wherever that is still there.
+    /// Returns the prepared call to run: the evaluated one, or a new one if the evaluator did not return it.
     pub(crate) fn prepared(&mut self) -> Result<Box<dyn Prepared>, Box<InvalidCall>> {
         self.prepared.take().map_or_else(|| validate(self.entry, &self.arguments), Ok)
     }
@@ -183,7 +183,7 @@ fn validate(
         .map_err(|invalid| InvalidCall::invalid(invalid, Some(arguments.clone())))
 }
 
-/// The key that a tool's author makes of the arguments.
+/// Returns the key that the tool's author derives from the arguments, if the tool derives keys.
 fn derived(entry: &RegisteredTool, prepared: &dyn Prepared) -> Result<Option<Key>, ToolError> {
     if entry.idempotency != Idempotency::Derived {
         return Ok(None);

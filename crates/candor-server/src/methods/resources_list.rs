@@ -1,5 +1,5 @@
-//! `resources/list`: the default list, or the children of one resource. `resources/directory/read` is the same for children
-//! alone, as the published extension has it.
+//! `resources/list`: the default list, or the children of one resource. `resources/directory/read`, from the published extension,
+//! lists children only.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::method::{DIRECTORY_READ, RESOURCES_LIST};
@@ -14,11 +14,11 @@ use crate::exchange::RequestContext;
 use crate::page::{self, PAGE_SIZE};
 use crate::resource::{Children, ListStart, Page, Publisher, Tree};
 
-/// What a cursor was made for.
+/// The lists that a cursor can belong to.
 const DEFAULT: &str = "resources";
 const CHILDREN: &str = "children";
 
-/// How the extension tells folders from files.
+/// The MIME type that marks folders in the extension.
 const FOLDER: &str = "inode/directory";
 
 pub(crate) async fn answer(
@@ -27,7 +27,7 @@ pub(crate) async fn answer(
     exchange: &RequestContext,
 ) -> DispatchResult {
     let tree = super::resources(engine, RESOURCES_LIST)?;
-    // An explicit null counts as absent: SDKs write it for an optional that is not set.
+    // An explicit null counts as absent: SDKs write it for an optional member that is not set.
     let ListResourcesParams { uri, cursor, .. } = params(asked)?;
     let (listed, next) = match uri {
         Some(uri) => children(engine, tree, &uri, cursor.as_deref(), exchange).await?,

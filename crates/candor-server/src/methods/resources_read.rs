@@ -52,7 +52,7 @@ pub(crate) async fn answer(
             let mut result = settled.map_err(refused)?;
             let publisher = Publisher::to(&exchange.client);
             result.contents.iter_mut().for_each(|content| publisher.contents(content));
-            // What depends on answers must not be kept: they are no part of a cache's key.
+            // A result that depends on the client's answers must not be cached: they are not part of a cache's key.
             let hint = if asked_before { CacheHint::default() } else { engine.parts().cache };
             Ok(engine.complete_cacheable(exchange, result, hint))
         }

@@ -15,7 +15,7 @@ use crate::exchange::RequestContext;
 use crate::room::AtCapacity;
 use crate::session::Session;
 
-/// The protocol bounds nothing here, so we do: what is watched is held.
+/// Maximum number of watched resources. The protocol sets no limit, but each watch uses memory.
 pub(crate) const MOST_WATCHED: usize = 10_000;
 
 pub(crate) async fn subscribe(
@@ -25,7 +25,7 @@ pub(crate) async fn subscribe(
 ) -> DispatchResult {
     let session = watching(engine, exchange, RESOURCES_SUBSCRIBE)?;
     let asked: ResourceUriParams = params(asked)?;
-    // Who subscribes again has its place already.
+    // A session that subscribes again already has a slot.
     let place = session.place_of(&asked.uri);
     if place.is_none() && session.watched() >= MOST_WATCHED {
         return Err(ErrorObject::invalid_params(format!(
@@ -57,7 +57,7 @@ pub(crate) fn unsubscribe(
     Ok(engine.complete(exchange, Empty::default()))
 }
 
-/// The session, if there is anything to watch.
+/// Returns the session. Without a session or resources to watch, the method does not exist.
 fn watching<'a>(
     engine: &Engine,
     exchange: &'a RequestContext,

@@ -1,5 +1,5 @@
-//! `skills/list` and `skills/get`. Who declares the extension for its `resources/directory/read` owes these, too; there are
-//! no skills here, and that is what they say.
+//! `skills/list` and `skills/get`. A server that declares the extension for `resources/directory/read` must also answer these. This
+//! server has no skills: the list is empty, and no skill is found.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::method::{SKILLS_GET, SKILLS_LIST};

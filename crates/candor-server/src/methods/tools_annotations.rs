@@ -1,4 +1,4 @@
-//! `tools/annotations`: the hints of a call, before it is made.
+//! `tools/annotations`: the hints of a call, without running it.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::{extension, method};
@@ -20,7 +20,7 @@ pub(crate) async fn answer(
     let foreseen = foresee(engine, method::TOOLS_ANNOTATIONS, asked, given, exchange).await?;
     let [read_only, destructive, idempotent, open_world] =
         foreseen.effective.sources.map(candor_hints::HintSource::as_str);
-    // Where each hint comes from, instead of how sure we are: it is never a guess.
+    // The source of each hint, not a confidence: no hint is a guess.
     let mut about = json!({
         "sources": {
             "readOnlyHint": read_only,
@@ -40,7 +40,7 @@ pub(crate) async fn answer(
     Ok(engine.complete(exchange, result))
 }
 
-/// Whether the request says that its arguments are not complete yet: ours to offer, so ours to name.
+/// Reads whether the arguments are complete. The flag `partial` is Candor's own extension.
 fn given(exchange: &RequestContext) -> Completeness {
     let wanted = exchange.meta.read::<Object>(extension::DYNAMIC_ANNOTATIONS).ok().flatten();
     match wanted.and_then(|wanted| wanted.read("partial").ok().flatten()) {

@@ -1,4 +1,4 @@
-//! `tools/list`, from text that each set of tools keeps.
+//! `tools/list`, from JSON that each set of tools caches.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::method;

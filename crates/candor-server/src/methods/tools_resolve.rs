@@ -1,4 +1,4 @@
-//! `tools/resolve`: the same in the form of the working group's extension.
+//! `tools/resolve`: the hints of a call, in the form of the working group's extension.
 
 use candor_protocol::Era;
 use candor_protocol::json::{Object, raw};
@@ -35,7 +35,7 @@ pub(crate) async fn answer(
         let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
         return Err(ErrorObject::invalid_params(problem));
     }
-    // The draft has exactly the four hints. Other fields are here only if the author refines them for this very call.
+    // The draft has exactly the four hints. Other fields are present only if the author refines them for this call.
     let mut annotations = effects::annotations(foreseen.effective.hints);
     effects::add_fields(&foreseen.fields, &mut annotations);
     let mut about = json!({"effect": foreseen.effective.hints.effect().as_str()});
@@ -49,7 +49,7 @@ pub(crate) async fn answer(
     }
     result.meta = Some(meta);
     if exchange.era() == Era::Legacy {
-        // The draft wants it in every result, also where the core has no such member.
+        // The draft requires this member in every result, although legacy results have no such member.
         result.extra.set("resultType", raw("complete"));
     }
     Ok(engine.complete(exchange, result))

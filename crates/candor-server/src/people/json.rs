@@ -1,18 +1,18 @@
-//! JSON of the ledger, written for terminals: no digit and no member is changed, whatever a parser would make of it.
+//! JSON of the ledger, written for terminals: no digit and no member changes, whatever a parser would make of it.
 
 use candor_protocol::json::RawValue;
 
 use super::shown::json_shown;
 
-/// Deeper than this, lines are not indented any further: what is nested a million times must not fill the disk with blanks.
+/// Maximum depth of indentation: deeply nested JSON must not fill the disk with spaces.
 const DEEPEST: usize = 32;
 
-/// The bytes as JSON text, if they are that.
+/// Returns the bytes as JSON text, if they are JSON.
 pub fn text(bytes: &[u8]) -> Option<&str> {
     serde_json::from_slice::<&RawValue>(bytes).ok().map(RawValue::get)
 }
 
-/// On one line.
+/// Returns the JSON on one line.
 pub fn compact(json: &str) -> String {
     let mut out = String::with_capacity(json.len());
     for part in parts(json) {
@@ -21,7 +21,7 @@ pub fn compact(json: &str) -> String {
     json_shown(&out)
 }
 
-/// On many, each begun with `margin`.
+/// Returns the JSON on several lines, each of which begins with `margin`.
 pub fn pretty(json: &str, margin: &str) -> String {
     let mut out = String::with_capacity(json.len() * 2);
     let mut depth = 0_usize;
@@ -60,7 +60,7 @@ pub fn pretty(json: &str, margin: &str) -> String {
     json_shown(&out)
 }
 
-/// The text without the blanks between: brackets, commas, colons, strings, and everything else.
+/// Returns the tokens of the text, without the whitespace between them: brackets, commas, colons, strings, and everything else.
 fn parts(json: &str) -> impl Iterator<Item = &str> {
     let mut rest = json;
     std::iter::from_fn(move || {

@@ -1,4 +1,4 @@
-//! Texts, times and JSON as people may see them: at the desk, in a log, in somebody's client.
+//! Texts, times and JSON for users: for operators, in logs, and in a caller's client.
 
 pub mod json;
 pub use candor_protocol::shown;

@@ -1,4 +1,4 @@
-//! Points in time and lengths of time, as they are written and as they are read.
+//! Points in time and durations: how they are written and read.
 
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
@@ -9,13 +9,13 @@ const MINUTE: i64 = 60 * SECOND;
 const HOUR: i64 = 60 * MINUTE;
 const DAY: i64 = 24 * HOUR;
 
-/// By the clock of this machine.
+/// Returns the time by the clock of this machine.
 pub fn now() -> Moment {
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     Moment(i64::try_from(since.as_millis()).unwrap_or(i64::MAX))
 }
 
-/// RFC 3339 in UTC, to the millisecond; `None` for years that it cannot write.
+/// Returns the time as RFC 3339 in UTC, to the millisecond; `None` for years that it cannot write.
 pub fn exact(moment: Moment) -> Option<String> {
     let away = Duration::from_millis(moment.0.unsigned_abs());
     let time =
@@ -23,12 +23,12 @@ pub fn exact(moment: Moment) -> Option<String> {
     candor_protocol::time::rfc3339(time?)
 }
 
-/// The same for people, who get the number where there is no year for it.
+/// Returns the time for users, who get a number if RFC 3339 cannot write the year.
 pub fn written(moment: Moment) -> String {
     exact(moment).unwrap_or_else(|| format!("{} ms after 1970", moment.0))
 }
 
-/// How long ago it was; the time itself if that says more.
+/// Returns how long ago it was. For a time in the future, or 30 days ago and more, returns the time itself.
 pub fn ago(moment: Moment, now: Moment) -> String {
     match now.0.saturating_sub(moment.0) {
         0..SECOND => "just now".to_owned(),
@@ -40,7 +40,7 @@ pub fn ago(moment: Moment, now: Moment) -> String {
     }
 }
 
-/// A length of time, to two figures or so.
+/// Returns a duration for users, in at most two units.
 pub fn length(time: Duration) -> String {
     let seconds = time.as_secs();
     match time.as_millis() {
@@ -57,7 +57,7 @@ fn two(many: u64, unit: &str, rest: u64, smaller: &str) -> String {
     if rest == 0 { format!("{many} {unit}") } else { format!("{many} {unit} {rest} {smaller}") }
 }
 
-/// Reads a flag: `2026-07-28T09:30:00Z`, `2026-07-28` (its first moment in UTC), or `2h` for two hours ago.
+/// Parses a flag: `2026-07-28T09:30:00Z`, `2026-07-28` (its first moment in UTC), or `2h` for two hours ago.
 pub fn read(text: &str) -> Result<Moment, String> {
     relative(text)
         .and_then(|ago| now().0.checked_sub(ago))
@@ -69,7 +69,7 @@ pub fn read(text: &str) -> Result<Moment, String> {
         })
 }
 
-/// Reads a flag: `15m` for a quarter of an hour.
+/// Parses a flag: `15m` for 15 minutes.
 pub fn read_length(text: &str) -> Result<Duration, String> {
     relative(text)
         .and_then(|millis| u64::try_from(millis).ok())
@@ -113,7 +113,7 @@ fn absolute(text: &str) -> Option<i64> {
     let (clock, zone) = time.split_at(zone);
     let (clock, fraction) = clock.split_once('.').map_or((clock, None), |(c, f)| (c, Some(f)));
     let [hour, minute, second] = numbers(clock, ':', [2, 2, 2])?;
-    // A leap second is the last one before it.
+    // A leap second counts as the second before it.
     (hour < 24 && minute < 60 && second <= 60).then_some(())?;
     let millis = match fraction {
         None => 0,
@@ -134,7 +134,7 @@ fn absolute(text: &str) -> Option<i64> {
     Some(midnight + hour * HOUR + minute * MINUTE + second.min(59) * SECOND + millis - offset)
 }
 
-/// Numbers of so many digits each.
+/// Parses numbers, each with this number of digits.
 fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Option<[i64; N]> {
     let mut parts = text.split(between);
     let mut numbers = [0; N];
@@ -146,7 +146,7 @@ fn numbers<const N: usize>(text: &str, between: char, digits: [usize; N]) -> Opt
     parts.next().is_none().then_some(numbers)
 }
 
-/// The days from 1970 to a Gregorian date. Years are counted from March, so that the leap day is the last.
+/// Returns the days from 1970 to a Gregorian date. Years are counted from March, so that the leap day is the last.
 fn days(year: i64, month: i64, day: i64) -> i64 {
     let year = year - i64::from(month <= 2);
     let (era, of_era) = (year.div_euclid(400), year.rem_euclid(400));

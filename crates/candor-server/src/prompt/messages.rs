@@ -1,4 +1,4 @@
-//! What a prompt may return.
+//! The return types of prompts.
 
 use std::borrow::Cow;
 
@@ -7,7 +7,7 @@ use candor_protocol::types::{
     ResourceLink, TextContent,
 };
 
-/// What a prompt may return: text or content that the user says, messages, or a whole result.
+/// What a prompt may return: text or content as a message of the user, messages, or a whole result.
 ///
 /// ```
 /// use candor_server::prompt::IntoPrompt;
@@ -22,7 +22,7 @@ use candor_protocol::types::{
     note = "return text, `Content`, a `PromptMessage`, a `Vec` of one of these, or a `Result`"
 )]
 pub trait IntoPrompt {
-    /// Returns the conversation to begin with.
+    /// Returns the messages of the prompt.
     fn into_prompt(self) -> GetPromptResult;
 }
 

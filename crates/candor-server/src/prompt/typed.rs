@@ -1,7 +1,7 @@
-//! Prompts made of functions: what `#[prompt]` builds.
+//! Prompts from functions: what `#[prompt]` builds.
 //!
-//! The arguments of a prompt are texts. The schema of the parameters says what each text means: a parameter that takes text gets it
-//! as it is, any other gets the JSON in it, so `7` and `true` are a number and a boolean.
+//! Prompt arguments are strings. The schema of the parameters decides what each string means. A parameter that accepts strings gets
+//! it as it is. Any other parameter gets the JSON in it, so `7` is a number and `true` a boolean.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -18,7 +18,7 @@ use crate::ctx::Ctx;
 use crate::state::Need;
 use crate::tool::{Input, ToolError};
 
-/// Names a prompt that `#[prompt]` has made of a function; the function itself stays what it was.
+/// Names the prompt that `#[prompt]` generates from a function. The function itself stays as it is.
 #[diagnostic::on_unimplemented(
     message = "`prompts![…]` lists functions that are marked `#[prompt]`, and this one is not",
     label = "put `#[prompt]` on this function"
@@ -28,22 +28,22 @@ pub trait PromptFn {
     fn prompt() -> Prompt;
 }
 
-/// What is known of a function besides its types.
+/// What `#[prompt]` knows about a function besides its types.
 #[derive(Default)]
 pub struct PromptSpec {
     /// The prompt's name.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name for display.
     pub title: Option<&'static str>,
-    /// What it is for.
+    /// Its description.
     pub description: Option<&'static str>,
-    /// What must be there for it to be filled in.
+    /// The state that it needs.
     pub needs: Vec<Need>,
 }
 
 impl Prompt {
-    /// Puts a prompt together.
-    #[doc(hidden)] // for what `#[prompt]` writes
+    /// Builds a prompt.
+    #[doc(hidden)] // for the code that `#[prompt]` generates
     pub fn typed<A, F, R>(spec: PromptSpec, input: Input<A>, run: F) -> Self
     where
         A: Send + 'static,
@@ -75,7 +75,7 @@ impl Prompt {
     }
 }
 
-/// The parameters of a function, in their order.
+/// The parameters of a function, in order.
 struct Parameters(Vec<Parameter>);
 
 struct Parameter {
@@ -83,18 +83,18 @@ struct Parameter {
     description: Option<String>,
     required: bool,
     takes: TextMeaning,
-    /// All its values, if they are few.
+    /// All its values, if there are only a few.
     choices: Vec<String>,
 }
 
-/// What an argument's text means.
+/// How an argument's string is converted to a value.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum TextMeaning {
-    /// The value that it is the JSON of.
+    /// Parsed as JSON.
     Json,
-    /// One of some texts, or a text of some form.
+    /// Taken as it is: the parameter accepts certain strings only, such as an enum or a format.
     SomeText,
-    /// Any text.
+    /// Taken as it is: the parameter accepts any string.
     AnyText,
 }
 
@@ -107,7 +107,7 @@ impl Parameters {
         let properties = schema.get("properties").and_then(Value::as_object);
         let parameters = properties.into_iter().flatten().map(|(name, property)| {
             let described = property.get("description").and_then(Value::as_str);
-            // What a schema says where the author has said nothing.
+            // The text that schema derivation inserts if the author wrote none.
             let filler = format!("Parameter {name}");
             Parameter {
                 name: name.clone(),
@@ -135,14 +135,14 @@ impl Parameters {
         having.map(|parameter| (parameter.name.clone(), parameter.choices.clone())).collect()
     }
 
-    /// Returns the arguments as the schema has them. It judges them, also those that are not parameters.
+    /// Converts the arguments to the values that the schema expects. The schema checks them later, including unknown ones.
     fn values(&self, sent: PromptArguments) -> Result<Arguments, Invalid> {
         let mut values = Object::new();
         for (name, text) in sent {
             let parameter = self.0.iter().find(|parameter| parameter.name == name);
             let takes = parameter.map_or(TextMeaning::AnyText, |parameter| parameter.takes);
             let optional = parameter.is_some_and(|parameter| !parameter.required);
-            // Hosts send an empty text for what the user left out.
+            // Hosts send an empty string for an argument that the user left out.
             if text.is_empty() && optional && takes != TextMeaning::AnyText {
                 continue;
             }
@@ -155,7 +155,7 @@ impl Parameters {
     }
 }
 
-/// Returns what the texts of a schema's values are.
+/// Returns how a string becomes a value of this schema.
 fn takes(root: &Value, schema: &Value) -> TextMeaning {
     let alternatives = alternatives(schema);
     if !alternatives.is_empty() {
@@ -184,13 +184,13 @@ fn takes(root: &Value, schema: &Value) -> TextMeaning {
     }
 }
 
-/// Returns the texts of all values of a schema, if they are few.
+/// Returns all values of a schema as strings, if there are only a few.
 fn choices(root: &Value, schema: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
     let alternatives = alternatives(schema);
     if !alternatives.is_empty() {
         let each: Vec<_> = alternatives.iter().map(|schema| choices(root, schema)).collect();
-        // One that has any number of values makes the whole have.
+        // One alternative with unlimited values makes the whole schema unlimited.
         return if each.iter().any(Vec::is_empty) { Vec::new() } else { each.concat() };
     }
     match (schema.get("enum"), schema.get("const"), definition(root, schema)) {
@@ -204,13 +204,14 @@ fn choices(root: &Value, schema: &Value) -> Vec<String> {
     }
 }
 
-/// Returns the alternatives of a schema, without `null`: what is left out is not sent.
+/// Returns the alternatives of a schema without `null`, because a client leaves out an absent argument.
 fn alternatives(schema: &Value) -> Vec<&Value> {
     let all = schema.get("anyOf").and_then(Value::as_array).into_iter().flatten();
     all.filter(|schema| schema.get("type").is_none_or(|name| name != "null")).collect()
 }
 
-/// Returns what a schema refers to. Only a type that contains itself is a definition, so this ends.
+/// Returns the definition that a schema refers to, unless it has properties or items. A derived type refers to itself only through
+/// those, so the recursion ends.
 fn definition<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
     let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
     let definition = root.pointer(pointer)?;

@@ -1,4 +1,4 @@
-//! What a handler of a resource may return, and how it becomes contents.
+//! The return types of resource handlers, and their conversion to contents.
 
 use std::fmt::{self, Display};
 
@@ -9,13 +9,13 @@ use serde_json::{Map, Value};
 
 use crate::tool::ToolError;
 
-/// The resource that is read, as far as it was declared.
+/// The resource that is read, as it was declared.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct ReadTarget<'a> {
     /// Its URI.
     pub uri: &'a str,
-    /// The media type that was declared for it; goes before everything that could be guessed.
+    /// The media type that was declared for it. It takes precedence over the default of a return type.
     pub mime_type: Option<&'a str>,
 }
 
@@ -31,19 +31,18 @@ impl ReadTarget<'_> {
     }
 }
 
-/// What a handler of a resource may return. Implement it for types of yours.
+/// What a resource handler may return. Implement it for your own types.
 #[diagnostic::on_unimplemented(
     message = "a resource cannot be read as `{Self}`",
     note = "return text, bytes, a `serde_json::Value`, `ResourceContents` or a list of them",
     note = "or wrap it: `AsJson(value)` for what serialises, `AsText(value)` for what can be printed"
 )]
 pub trait IntoContents: Sized {
-    /// The same as contents of the resource that was asked for.
+    /// Converts the value to contents of the resource that is read.
     fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError>;
 }
 
-/// What a resource holds, not yet in the form that is sent. Made from anything that is [`IntoContents`]:
-/// `Ok(Some("text".into()))`.
+/// The content of a resource before it is encoded. Made from anything that is [`IntoContents`]: `Ok(Some("text".into()))`.
 pub struct Contents(Box<Shape>);
 
 type Shape = dyn FnOnce(ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> + Send;
@@ -55,7 +54,7 @@ impl<T: IntoContents + Send + 'static> From<T> for Contents {
 }
 
 impl Contents {
-    /// The same as contents of the resource that was asked for.
+    /// Converts the value to contents of the resource that is read.
     pub(crate) fn shape(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         (self.0)(asked)
     }
@@ -68,7 +67,7 @@ impl fmt::Debug for Contents {
 }
 
 impl IntoContents for ReadResourceResult {
-    /// As it is.
+    /// Returns the result unchanged.
     fn into_contents(self, _: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         Ok(self)
     }
@@ -109,7 +108,7 @@ macro_rules! bytes {
 bytes!(Vec<u8> &[u8] bytes::Bytes);
 
 impl IntoContents for Map<String, Value> {
-    /// Contents, if it has their members; else its JSON text.
+    /// Becomes contents if the object has their members, otherwise its JSON text.
     fn into_contents(self, asked: ReadTarget<'_>) -> Result<ReadResourceResult, ToolError> {
         let mut members = self.clone();
         members.entry("uri").or_insert_with(|| asked.uri.into());
@@ -118,7 +117,7 @@ impl IntoContents for Map<String, Value> {
         }
         let contents = ResourceContents::decode((&*raw(&Value::Object(members))).into());
         match contents {
-            // One of the two, and nothing that contents do not have.
+            // Either text or blob, and no unknown members.
             Ok(contents)
                 if contents.text.is_some() != contents.blob.is_some()
                     && contents.extra.is_empty() =>
@@ -140,7 +139,7 @@ impl IntoContents for Value {
     }
 }
 
-/// A value that is read as its JSON text, `application/json` unless the resource says otherwise.
+/// A value that is read as its JSON text. Its media type is `application/json` unless the resource declares another.
 #[derive(Debug, Clone)]
 pub struct AsJson<T>(pub T);
 
@@ -151,7 +150,7 @@ impl<T: Serialize> IntoContents for AsJson<T> {
     }
 }
 
-/// A value that is read as it prints.
+/// A value that is read as its `Display` text.
 #[derive(Debug, Clone)]
 pub struct AsText<T>(pub T);
 

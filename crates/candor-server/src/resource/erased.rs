@@ -1,4 +1,4 @@
-//! [`Resources`] behind a pointer: the same methods, with futures that have one type.
+//! An object-safe form of [`Resources`]: the same methods, with boxed futures.
 
 use candor_protocol::Principal;
 use candor_protocol::types::{Resource, ResourceTemplate};

@@ -1,8 +1,8 @@
-//! Resources: a tree of what can be listed, described, read and watched.
+//! Resources: a tree of data that can be listed, described, read and watched.
 //!
-//! [`Resources`] is the one trait behind it. [`ResourceSet`] implements it for resources that are known when the server
-//! starts and for URI templates; a folder, a database or a calendar implements it itself, in a few lines. Whatever
-//! it answers is held to the rules that the protocol has (`rules`) before a client sees it.
+//! [`Resources`] is the one trait behind it. [`ResourceSet`] implements it for resources that are known when the server starts, and
+//! for URI templates. A folder, a database or a calendar implements it itself, in a few lines. The server checks every answer
+//! against the protocol's rules (`rules`) before a client gets it.
 
 mod contents;
 mod erased;
@@ -32,14 +32,14 @@ pub(crate) use tree::{Children, ListStart, ResourceFailure, Tree};
 
 /// A tree of resources: a folder, a database, a calendar.
 ///
-/// Two methods are enough to be read; the others have defaults that say no. The methods may be written as `async fn`.
+/// Only two methods are required. The others have defaults that offer nothing. The methods may be written as `async fn`.
 ///
 /// ```
 /// use candor_server::protocol::{types::Resource, Principal};
 /// use candor_server::resource::{Contents, Listing, Offers, Page, Resources};
 /// use candor_server::{tool::ToolError, Ctx};
 ///
-/// /// `day:///1` to `day:///7`, beneath `day:///`.
+/// /// `day:///1` to `day:///7`, inside `day:///`.
 /// struct Week;
 ///
 /// impl Week {
@@ -80,34 +80,35 @@ pub(crate) use tree::{Children, ListStart, ResourceFailure, Tree};
 /// }
 /// ```
 pub trait Resources: Send + Sync + 'static {
-    /// What the log calls it.
+    /// Returns its name for the log.
     fn name(&self) -> &str {
         std::any::type_name::<Self>()
     }
 
-    /// What all its URIs begin with: a scheme (`db:`) or the URI of a root (`file:///srv/docs`). Of several providers, the one
-    /// with the longest fitting prefix is asked first.
+    /// Returns the prefix of all its URIs: a scheme (`db:`) or the URI of a root (`file:///srv/docs`). If several providers match,
+    /// the server queries the one with the longest prefix first.
     fn prefix(&self) -> &str {
         ""
     }
 
-    /// What the server declares because of it.
+    /// Returns what the server declares because of this provider.
     fn offers(&self) -> Offers {
         Offers::default()
     }
 
-    /// Called once, before the first request: for providers that say by themselves when something changes.
+    /// Takes the handle for reporting changes. Called once, before the first request, for providers that report changes on their
+    /// own.
     fn attach(&self, _changes: &Changes) {}
 
-    /// What a resource is, without its content; `None` if this principal has no such resource. Asked before everything else
-    /// that is done with a resource, so whom it answers `None` has no way to it.
+    /// Returns what a resource is, without its content, or `None` if this principal has no such resource. The server calls it
+    /// before every other operation on a resource, so a principal that gets `None` has no access to it.
     fn metadata(
         &self,
         uri: &str,
         principal: &Principal,
     ) -> impl Future<Output = Result<Option<Resource>, ToolError>> + Send;
 
-    /// A page of the default list: where clients begin. By default it is empty.
+    /// Returns a page of the default list, where clients begin. By default it is empty.
     fn list(
         &self,
         _page: Page<'_>,
@@ -116,8 +117,8 @@ pub trait Resources: Send + Sync + 'static {
         async { Ok(Listing::default()) }
     }
 
-    /// A page of what stands directly beneath a resource. Asked only for resources whose metadata says that they can be listed;
-    /// `None` then is a broken promise.
+    /// Returns a page of a resource's direct children. Called only for resources whose metadata says that they can be listed.
+    /// `None` then breaks the contract.
     fn children(
         &self,
         _uri: &str,
@@ -127,16 +128,17 @@ pub trait Resources: Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// What a resource holds: text, bytes, a value, or contents made by hand. `None` if it is gone. One that can be listed may give
-    /// children along: only such as `ctx.principal()` may see, for they are not asked about one by one.
+    /// Returns the content of a resource: text, bytes, a value, or contents made by hand. Returns `None` if it is gone. A resource
+    /// that can be listed may include children, but only those that `ctx.principal()` may see: the server does not check them one
+    /// by one.
     fn read(
         &self,
         uri: &str,
         ctx: Ctx,
     ) -> impl Future<Output = Result<Option<Contents>, ToolError>> + Send;
 
-    /// Begins to watch a resource, until the guard is dropped; say with [`Changes::resource`] when it changes. Asked once per
-    /// subscription, and only for resources whose metadata says that they can be watched; `None` then is a broken promise.
+    /// Begins to watch a resource, until the guard is dropped. Report its changes with [`Changes::resource`]. Called once per
+    /// subscription, and only for resources whose metadata says that they can be watched. `None` then breaks the contract.
     fn watch(
         &self,
         _uri: &str,
@@ -145,7 +147,7 @@ pub trait Resources: Send + Sync + 'static {
         async { Ok(None) }
     }
 
-    /// The families of resources that this principal may use.
+    /// Returns the templates that this principal may use.
     fn templates(
         &self,
         _principal: &Principal,
@@ -153,7 +155,7 @@ pub trait Resources: Send + Sync + 'static {
         async { Ok(Vec::new()) }
     }
 
-    /// Proposals for a variable of one of its templates; `None` if the template is not its own.
+    /// Returns proposals for a variable of one of its templates, or `None` if the template is not its own.
     fn complete(
         &self,
         _asked: &Completing<'_>,
@@ -163,14 +165,14 @@ pub trait Resources: Send + Sync + 'static {
     }
 }
 
-/// What a provider can do at all. A resource's own capabilities count only within it.
+/// What a provider can offer at all. The capabilities of a resource count only within it.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Offers {
     /// Some of its resources list their children.
     pub children: bool,
     /// Some of its resources can be watched.
     pub watching: bool,
-    /// Its default list may change, and it says so with [`Changes::resources`].
+    /// Its default list may change, and it reports that with [`Changes::resources`].
     pub changes: bool,
     /// It completes variables of its templates.
     pub completion: bool,
@@ -179,29 +181,30 @@ pub struct Offers {
 /// The part of a list that a client asks for.
 #[derive(Debug, Clone, Copy)]
 pub struct Page<'a> {
-    /// Where the page before this one ended: what its [`Listing::next`] was. Nobody but this server can have made it.
+    /// Where the previous page ended: the [`Listing::next`] of that page. The cursor is signed, so only this server can have made
+    /// it.
     pub after: Option<&'a str>,
-    /// How many resources to give at most.
+    /// The maximum number of resources to return.
     pub limit: usize,
 }
 
 /// A page of resources.
 #[derive(Debug, Clone, Default)]
 pub struct Listing {
-    /// The resources, in an order that stays the same.
+    /// The resources, in a stable order.
     pub resources: Vec<Resource>,
-    /// Where the next page begins, in words of the provider; `None` if this is the last.
+    /// Where the next page begins, in a format of the provider's choice. `None` if this is the last page.
     pub next: Option<String>,
 }
 
 impl Listing {
-    /// A list of one page.
+    /// Returns a list of one page.
     #[must_use]
     pub fn whole(resources: Vec<Resource>) -> Self {
         Self { resources, next: None }
     }
 
-    /// A page of a list that is all here.
+    /// Returns a page of a complete list.
     #[must_use]
     pub fn paged(mut all: Vec<Resource>, page: Page<'_>) -> Self {
         let start = page.after.and_then(|after| after.parse().ok()).unwrap_or(0).min(all.len());
@@ -212,19 +215,19 @@ impl Listing {
     }
 }
 
-/// A resource is being watched until this is dropped. Holds whatever has to live as long.
+/// Guard of a watch, which ends when it is dropped. Holds what must live as long as the watch.
 pub struct WatchGuard {
     _guard: Option<Box<dyn Any + Send + Sync>>,
 }
 
 impl WatchGuard {
-    /// Nothing has to be held: who changes the resource says so.
+    /// Returns a guard that holds nothing, because the code that changes the resource reports it.
     #[must_use]
     pub fn told() -> Self {
         Self { _guard: None }
     }
 
-    /// Watched as long as this value lives.
+    /// Returns a guard that watches as long as this value lives.
     #[must_use]
     pub fn while_held(guard: impl Send + Sync + 'static) -> Self {
         Self { _guard: Some(Box::new(guard)) }
@@ -237,7 +240,7 @@ impl fmt::Debug for WatchGuard {
     }
 }
 
-/// A variable of a template that somebody is filling in.
+/// A variable of a template that a user is filling in.
 #[derive(Debug, Clone, Copy)]
 #[non_exhaustive]
 pub struct Completing<'a> {
@@ -247,6 +250,6 @@ pub struct Completing<'a> {
     pub variable: &'a str,
     /// What has been typed so far.
     pub typed: &'a str,
-    /// The other variables so far.
+    /// The values of the other variables so far.
     pub decided: &'a BTreeMap<String, String>,
 }

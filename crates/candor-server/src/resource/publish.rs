@@ -1,7 +1,7 @@
-//! Resources as a client gets them: what the published protocol has no member for stands in `_meta`, too.
+//! Resources as a client gets them. Members that the published protocol does not have are also in `_meta`.
 //!
-//! Clients built on official SDKs see the members that those know, and `_meta` whole. Who declares the extension reads the
-//! members themselves, and is spared the copy.
+//! Clients built on official SDKs see the members that their SDK knows, and all of `_meta`. A client that declares the extension
+//! reads the members themselves, and gets no copy.
 
 use candor_protocol::Members as _;
 use candor_protocol::json::{Object, raw};
@@ -33,7 +33,7 @@ impl Publisher {
         resource
     }
 
-    /// A list of them, ready to be written.
+    /// Returns a list of resources, ready to be encoded.
     pub(crate) fn list(self, resources: &[Resource]) -> Vec<ListedResource<'_>> {
         resources.iter().map(|resource| ListedResource { resource, publisher: self }).collect()
     }
@@ -53,7 +53,8 @@ impl Publisher {
         keep(&mut content.meta, &ours);
     }
 
-    /// Content blocks: an embedded resource has its advice inside, and beside it for those who look only there.
+    /// Prepares content blocks: an embedded resource has its annotations inside, and also beside it for clients that look only
+    /// there.
     pub(crate) fn blocks<'a>(self, blocks: impl IntoIterator<Item = &'a mut Content>) {
         for block in blocks {
             if let Content::Resource(embedded) = block {
@@ -63,8 +64,8 @@ impl Publisher {
     }
 }
 
-/// A resource in a list. Lists are long, and most resources have no metadata of their own: then the copy is written and never
-/// made.
+/// A resource in a list. Lists are long, and most resources have no metadata of their own. Then the mirror is written without a
+/// clone of the resource.
 pub(crate) struct ListedResource<'a> {
     resource: &'a Resource,
     publisher: Publisher,
@@ -86,7 +87,7 @@ impl Serialize for ListedResource<'_> {
     }
 }
 
-/// An object of one member.
+/// An object with one member.
 struct One<'a, T>(&'static str, &'a T);
 
 impl<T: Serialize> Serialize for One<'_, T> {

@@ -1,12 +1,12 @@
-//! What reading a resource may give. A provider that breaks a rule is not passed on to the client.
+//! The rules for a read result. If a provider breaks one, the client gets an error instead of the result.
 //!
-//! Of a resource that lists children, a read may give some of these. Of any other it gives the resource itself: once, or
-//! in several formats.
+//! A read of a resource that lists children may return some of the children. A read of any other resource returns the resource
+//! itself: once, or in several formats.
 
 use candor_protocol::types::{ReadResourceResult, Resource, ResourceContents};
 use serde::Serialize;
 
-/// Checks what was read, as the provider gave it.
+/// Checks a read result as the provider returned it.
 pub(super) fn check(
     resource: &Resource,
     uri: &str,
@@ -21,7 +21,7 @@ pub(super) fn check(
             return Err(format!("the content {:?} needs either text or blob", content.uri));
         }
     }
-    // Who does not say whether it can be listed may give other URIs: deprecated, but allowed.
+    // A resource that does not say whether it can be listed may return other URIs: deprecated, but allowed.
     if resource.is_listable() || resource.capabilities.is_none() {
         return Ok(());
     }
@@ -47,8 +47,7 @@ pub(super) fn check(
     Ok(())
 }
 
-/// Says what the resource is: as its metadata does, so that both say the same. Where those are silent, the content's own words
-/// stay.
+/// Copies the resource's metadata into a content, so that both agree. Where the metadata has no value, the content keeps its own.
 pub(super) fn complete(content: &mut ResourceContents, resource: &Resource) {
     fn settle<T: Clone>(place: &mut Option<T>, said: Option<&T>) {
         if let Some(said) = said {
@@ -61,13 +60,13 @@ pub(super) fn complete(content: &mut ResourceContents, resource: &Resource) {
     settle(&mut content.icons, resource.icons.as_ref());
     settle(&mut content.annotations, resource.annotations.as_ref());
     settle(&mut content.capabilities, resource.capabilities.as_ref());
-    // The content's own type goes first: it may be one of several.
+    // The content's own type takes precedence, because it may be one of several formats.
     if content.mime_type.is_none() {
         content.mime_type.clone_from(&resource.mime_type);
     }
 }
 
-/// Sets the size of this very content, or finds that what was said is wrong.
+/// Sets the size of this content, or returns an error if the provider's size is wrong.
 pub(super) fn measure(content: &mut ResourceContents) -> Result<(), String> {
     let size = match (&content.text, &content.blob) {
         (Some(text), _) => text.len(),
@@ -88,8 +87,8 @@ pub(super) fn measure(content: &mut ResourceContents) -> Result<(), String> {
     }
 }
 
-/// Several formats of one resource are one resource: whoever says its name, title, description or advice says the same, and the
-/// same as its metadata.
+/// Checks that several formats of a resource agree on name, title, description and annotations. If the metadata has a value, each
+/// format has that value or none. Otherwise all formats have the same value.
 fn agree(resource: &Resource, formats: &[ResourceContents]) -> Result<(), String> {
     type Said = fn(&ResourceContents) -> Option<String>;
     let members: [(&str, Option<String>, Said); 4] = [
@@ -103,7 +102,7 @@ fn agree(resource: &Resource, formats: &[ResourceContents]) -> Result<(), String
     for (member, metadata, said) in members {
         let mut words = formats.iter().map(said);
         let agreed = match metadata {
-            // Who is silent takes it from there.
+            // A format without a value inherits it.
             Some(metadata) => words.flatten().all(|word| word == metadata),
             None => {
                 let first = words.next().flatten();
@@ -121,7 +120,7 @@ fn written(value: &impl Serialize) -> Option<String> {
     serde_json::to_string(value).ok()
 }
 
-/// How many bytes a Base64 text stands for; `None` if it is none.
+/// Returns the decoded length of a Base64 text, or `None` if it is not Base64.
 fn decoded_length(base64: &str) -> Option<usize> {
     let digits = base64.trim_end_matches('=');
     let padding = base64.len() - digits.len();
@@ -145,7 +144,7 @@ mod tests {
         ResourceContents::of_text(uri, mime_type, "hello")
     }
 
-    /// All rules, as they are applied to what was read.
+    /// Applies all rules to a read result.
     fn problem(resource: &Resource, contents: Vec<ResourceContents>) -> Option<String> {
         let mut result = ReadResourceResult::new(contents);
         let mut checked = check(resource, URI, &result);

@@ -1,4 +1,4 @@
-//! Resources from a list and closures, in folders if there are many.
+//! Resources from a list and closures, with folders.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -17,29 +17,29 @@ use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::tool::ToolError;
 
-/// How many children are read along with their folder. For all of them there is the list.
+/// The maximum number of children that a read of their folder returns. The list has all of them.
 const READ_ALONG: usize = 50;
 
 type ReadFn<A> =
     dyn Fn(A, Ctx) -> BoxFuture<'static, Result<ReadResourceResult, ToolError>> + Send + Sync;
 
-/// A template, in both forms, and how to read what it matches.
+/// A template in both forms, and the handler for the URIs that it matches.
 struct Family {
     published: ResourceTemplate,
     template: Template,
     read: Arc<ReadFn<(String, Variables)>>,
 }
 
-/// A resource of a set, and how it is read.
+/// A resource of a set, and its handler.
 struct Node {
     resource: Resource,
-    /// Where its folder is, if it stands in one.
+    /// The index of its folder, if it is inside one.
     parent: Option<usize>,
-    /// Folders need not say how: they give what stands in them.
+    /// `None` for a folder: a read returns its children.
     read: Option<Arc<ReadFn<String>>>,
 }
 
-/// Resources that are known when the server starts, and families of them.
+/// Resources that are known when the server starts, and templates.
 ///
 /// ```
 /// use candor_server::protocol::types::{Resource, ResourceTemplate};
@@ -60,20 +60,20 @@ struct Node {
 #[derive(Default)]
 pub struct ResourceSet {
     nodes: Vec<Node>,
-    /// Where a URI's node is.
+    /// The index of each URI's node.
     places: HashMap<String, usize>,
     families: Vec<Family>,
     watched: HashSet<String>,
 }
 
 impl ResourceSet {
-    /// No resources yet.
+    /// Returns a set without resources.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Adds a resource and how to read it. Of two with one URI, the first counts.
+    /// Adds a resource and its handler. If two have the same URI, the first counts.
     #[must_use]
     pub fn resource<F, R, C>(mut self, resource: Resource, read: F) -> Self
     where
@@ -86,7 +86,7 @@ impl ResourceSet {
         self
     }
 
-    /// Adds a folder: a resource that lists what stands in it. Reading it gives its first children.
+    /// Adds a folder: a resource that lists what is inside it. A read returns its first children.
     #[must_use]
     pub fn folder(mut self, folder: Resource, inside: Self) -> Self {
         let place = self.nodes.len();
@@ -100,7 +100,7 @@ impl ResourceSet {
         self
     }
 
-    /// Adds a family of resources and how to read one of them.
+    /// Adds a template and the handler for the resources that it matches.
     pub fn template<F, R, C>(
         mut self,
         template: ResourceTemplate,
@@ -121,7 +121,7 @@ impl ResourceSet {
         Ok(self)
     }
 
-    /// Lets clients watch a resource; say with [`Changes::resource`] when it changes.
+    /// Lets clients watch a resource. Report its changes with [`Changes::resource`].
     #[must_use]
     pub fn watched(mut self, uri: impl Into<String>) -> Self {
         self.watched.insert(uri.into());
@@ -139,15 +139,15 @@ impl ResourceSet {
         Some((place, &self.nodes[place]))
     }
 
-    /// A resource as it is published.
+    /// Returns a resource as it is published.
     fn published(&self, resource: &Resource) -> Resource {
         let resource = resource.clone().definite();
         if self.watched.contains(&resource.uri) { resource.watchable() } else { resource }
     }
 
-    /// A page of what stands in a folder, or in none.
+    /// Returns a page of a folder's children, or of the top level.
     fn page(&self, parent: Option<usize>, page: Page<'_>) -> Listing {
-        // Of two with one URI, the first is the resource.
+        // If two have the same URI, only the first is listed.
         let counts = |place, node: &Node| self.places.get(&node.resource.uri) == Some(&place);
         let inside = self
             .nodes
@@ -157,7 +157,7 @@ impl ResourceSet {
         Listing::paged(inside.map(|(_, node)| self.published(&node.resource)).collect(), page)
     }
 
-    /// A folder's first children that can be read themselves.
+    /// Reads a folder's first children that have a handler.
     async fn read_along(&self, folder: usize, ctx: Ctx) -> Result<ReadResourceResult, ToolError> {
         let children = self.nodes.iter().filter(|node| node.parent == Some(folder));
         let mut all = Vec::new();
@@ -169,7 +169,7 @@ impl ResourceSet {
     }
 }
 
-/// A handler of one resource.
+/// Wraps the handler of one resource.
 fn reading<F, R, C>(mime_type: Option<String>, read: F) -> Arc<ReadFn<String>>
 where
     F: Fn(String, Ctx) -> R + Send + Sync + 'static,
@@ -182,7 +182,7 @@ where
     })
 }
 
-/// From what a handler returns to contents.
+/// Converts what a handler returns to contents.
 async fn shaped<C: IntoContents>(
     reading: impl Future<Output = Result<C, ToolError>>,
     uri: String,
@@ -192,7 +192,7 @@ async fn shaped<C: IntoContents>(
     reading.await?.into_contents(ReadTarget { uri: &uri, mime_type })
 }
 
-/// What is known of a member of a family without reading it: what they have in common.
+/// Returns the metadata of a resource that a template matches, without a read: what the template declares for all of them.
 fn member(family: &ResourceTemplate, uri: &str) -> Resource {
     let mut resource = Resource::new(uri, family.name.as_str());
     resource.title.clone_from(&family.title);

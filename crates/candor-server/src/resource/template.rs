@@ -1,15 +1,14 @@
-//! URI templates: which URIs match, and what the variables are then.
+//! URI templates: which URIs match, and the values of the variables.
 
 use std::collections::BTreeMap;
 use std::fmt;
 
 use percent_encoding::percent_decode_str;
 
-/// What a URI's variables are, decoded.
+/// The values of a URI's variables, decoded.
 pub type Variables = BTreeMap<String, String>;
 
-/// A URI template of RFC 6570, as far as it can be matched without doubt: `{name}` stands for one path
-/// segment, `{+name}` for any number of them.
+/// A URI template of RFC 6570, limited to unambiguous forms: `{name}` matches one path segment, `{+name}` any number of them.
 #[derive(Debug, Clone)]
 pub(crate) struct Template(Vec<TemplatePart>);
 
@@ -20,7 +19,7 @@ enum TemplatePart {
     Rest(String),
 }
 
-/// A template that cannot be matched. Its debug form is its message, for a `main` that returns it.
+/// A template that is not supported. Its debug form is its message, for a `main` that returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct TemplateError(String);
 
@@ -78,7 +77,7 @@ impl Template {
         Ok(Self(parts))
     }
 
-    /// The variables, if the URI matches. A variable is never empty.
+    /// Returns the variables, if the URI matches. A variable is never empty.
     pub(crate) fn matches(&self, uri: &str) -> Option<Variables> {
         let mut variables = Variables::new();
         let mut rest = uri;

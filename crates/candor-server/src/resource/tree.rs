@@ -1,4 +1,4 @@
-//! All resources of a server as one tree: which provider a URI belongs to, and what it must keep to.
+//! All resources of a server as one tree: finds the provider of a URI, and holds it to its contract.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
@@ -19,29 +19,29 @@ use crate::changes::Changes;
 use crate::ctx::Ctx;
 use crate::tool::ToolError;
 
-/// The providers of a server, side by side.
+/// The providers of a server.
 #[derive(Default)]
 pub(crate) struct Tree {
     mounts: Vec<Mount>,
-    /// How long a provider may take for an answer.
+    /// How long a provider may take to answer.
     patience: Duration,
 }
 
 struct Mount {
     provider: Box<dyn ErasedProvider>,
     offers: Offers,
-    /// Which warnings the log has had: each once.
+    /// The warnings that are in the log already. Each is logged once.
     warned: [AtomicBool; 3],
 }
 
-/// What a provider should mend, though its answers are sent.
+/// What a provider should fix, although its answers are sent.
 #[derive(Clone, Copy)]
 enum Lint {
-    /// Its resources do not say what they can.
+    /// Its resources do not declare their capabilities.
     Silent,
-    /// They claim more than it offers.
+    /// Its resources declare capabilities that it does not offer.
     Boasts,
-    /// Reading a resource that does not say whether it can be listed gave others, too.
+    /// A read of a resource that does not say whether it can be listed returned other URIs, too.
     ManyUris,
 }
 
@@ -62,22 +62,22 @@ impl Lint {
     }
 }
 
-/// A resource, and who has it.
+/// A resource, and its provider.
 pub(crate) struct ResolvedResource<'t> {
     mount: &'t Mount,
     pub(crate) resource: Resource,
 }
 
-/// Why there is no answer about a resource.
+/// Why a request about a resource failed.
 pub(crate) enum ResourceFailure {
-    /// This text is no URI.
+    /// The text is not a URI.
     NoUri(&'static str),
     NotFound,
     NotListable,
     NotWatchable,
-    /// The provider says why.
+    /// The provider returned an error.
     Failed(ToolError),
-    /// The provider did not do what it says, or not in time. The log knows.
+    /// The provider broke its contract or timed out. The log has the reason.
     Broken,
 }
 
@@ -88,9 +88,9 @@ impl From<ToolError> for ResourceFailure {
 }
 
 impl ResourceFailure {
-    /// The error that the client gets. `core` is true for methods that the published protocol has.
+    /// Returns the error that the client gets. `core` is true for methods that the published protocol has.
     pub(crate) fn into_error(self, uri: &str, era: Era, core: bool) -> ErrorObject {
-        // Not with the URI as data: to official clients that means that there is no such resource.
+        // Without the URI as data: official clients take that to mean that the resource does not exist.
         let invalid = |code: &str, problem: &str| {
             let data = json!({extension::ERROR: {"code": code}});
             ErrorObject::invalid_params(problem).with_data(&data)
@@ -134,7 +134,7 @@ pub(crate) struct ListStart {
     pub(crate) after: Option<String>,
 }
 
-/// A page of children, and where the next begins.
+/// A page of children, and where the next page begins.
 pub(crate) type Children = (Vec<Resource>, Option<String>);
 
 impl Tree {
@@ -148,7 +148,7 @@ impl Tree {
         self.mounts.is_empty()
     }
 
-    /// What all providers together offer.
+    /// Returns what all providers together offer.
     pub(crate) fn offers(&self) -> Offers {
         self.mounts.iter().fold(Offers::default(), |all, mount| Offers {
             children: all.children || mount.offers.children,
@@ -166,7 +166,7 @@ impl Tree {
         self.patience = patience;
     }
 
-    /// The resource behind a URI, if this principal has it. Everything that is done with a resource begins here.
+    /// Returns the resource of a URI, if this principal has it. Every operation on a resource begins here.
     pub(crate) async fn find(
         &self,
         uri: &str,
@@ -177,7 +177,7 @@ impl Tree {
         }
         let mut fitting: Vec<_> =
             self.mounts.iter().filter(|m| uri::covers(m.provider.prefix(), uri)).collect();
-        // Stable: of two with the same prefix, the one that came first.
+        // Stable: of two with the same prefix, the one that was mounted first.
         fitting.sort_by_key(|mount| std::cmp::Reverse(mount.provider.prefix().len()));
         for mount in fitting {
             let resource = self.wait(mount, uri, mount.provider.metadata(uri, who)).await?;
@@ -189,7 +189,7 @@ impl Tree {
         Err(ResourceFailure::NotFound)
     }
 
-    /// A page of the default list: one provider's after the other's.
+    /// Returns a page of the default list: the lists of all providers, one after another.
     pub(crate) async fn list(
         &self,
         start: ListStart,
@@ -217,7 +217,7 @@ impl Tree {
         Ok((listed, None))
     }
 
-    /// A page of what stands directly beneath a resource.
+    /// Returns a page of a resource's direct children.
     pub(crate) async fn children(
         &self,
         uri: &str,
@@ -268,7 +268,7 @@ impl Tree {
         Ok(all)
     }
 
-    /// Proposals for a variable of a template; `None` if nobody knows it.
+    /// Returns proposals for a variable of a template, or `None` if no provider knows the template.
     pub(crate) async fn complete(
         &self,
         asked: &Completing<'_>,
@@ -283,7 +283,7 @@ impl Tree {
         Ok(None)
     }
 
-    /// What was read, checked and completed: every content with its resource's metadata.
+    /// Checks a read result, and completes every content with the metadata of its resource.
     pub(crate) async fn settle(
         &self,
         found: &ResolvedResource<'_>,
@@ -297,7 +297,7 @@ impl Tree {
         let now;
         let mut resource = &found.resource;
         if let Err(problem) = rules::check(resource, uri, &result) {
-            // It may have become another since it was described: a file where a folder was.
+            // The resource may have changed since its metadata was read: a folder may be a file now.
             now = self.find(uri, who).await?.resource;
             if now.is_listable() == resource.is_listable() {
                 return Err(broke(problem));
@@ -309,7 +309,7 @@ impl Tree {
             if content.uri == uri || content.uri == resource.uri {
                 rules::complete(content, resource);
             } else if content.name.is_none() || content.capabilities.is_none() {
-                // A child that does not say all of what it is.
+                // A child without its full metadata.
                 let provider = &found.mount.provider;
                 let child =
                     self.wait(found.mount, uri, provider.metadata(&content.uri, who)).await?;
@@ -341,7 +341,7 @@ impl Tree {
 }
 
 impl ResolvedResource<'_> {
-    /// Reads it, in the words of its provider.
+    /// Reads the resource through its provider.
     pub(crate) async fn read(&self, uri: &str, ctx: Ctx) -> Result<Option<Contents>, ToolError> {
         self.mount.provider.read(uri, ctx).await
     }
@@ -367,7 +367,7 @@ impl Mount {
         }
     }
 
-    /// A list whose next page begins where this one did would never end.
+    /// Returns an error if the next page begins where this one did: such a list would never end.
     fn moves_on(
         &self,
         uri: &str,
@@ -382,7 +382,7 @@ impl Mount {
         }
     }
 
-    /// A resource cannot do what its provider does not offer at all.
+    /// Sets capabilities that the provider does not offer to false.
     fn hold_to_offers(&self, resource: &mut Resource) {
         resource.drop_nulls();
         if resource.capabilities.is_none() {

@@ -1,11 +1,11 @@
-//! Whether a text is a URI at all, and whose it is.
+//! Checks of URIs and their prefixes.
 
-/// Longer ones are mistakes or attacks.
+/// Longer URIs are mistakes or attacks.
 const LONGEST: usize = 8192;
 
-/// What is wrong with a text that should be a URI.
+/// Returns what is wrong with a text that should be a URI.
 ///
-/// Characters beyond ASCII pass (RFC 3987): many servers have them in their URIs, and clients send back what they got.
+/// Non-ASCII characters are allowed (RFC 3987): many servers have them in their URIs, and clients send back what they got.
 pub(crate) fn problem(uri: &str) -> Option<&'static str> {
     if uri.len() > LONGEST {
         return Some("it is longer than 8192 bytes");
@@ -33,7 +33,7 @@ pub(crate) fn problem(uri: &str) -> Option<&'static str> {
     None
 }
 
-/// Whether a URI stands at a prefix or beneath it: `file:///a` covers `file:///a/b` but not `file:///ab`.
+/// Returns true if a URI equals a prefix or is inside it: `file:///a` covers `file:///a/b` but not `file:///ab`.
 pub(crate) fn covers(prefix: &str, uri: &str) -> bool {
     match uri.strip_prefix(prefix) {
         None => false,

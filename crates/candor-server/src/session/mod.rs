@@ -1,4 +1,4 @@
-//! Legacy sessions: what `initialize` agreed on, and the questions that are open.
+//! Legacy sessions: what `initialize` agreed on, and the open questions.
 
 mod stream_log;
 mod table;
@@ -30,18 +30,18 @@ use crate::room::{Capacity, Slot};
 pub(crate) use stream_log::{Event, StreamLog};
 pub(crate) use table::Sessions;
 
-/// Whose session it is: for what one peer may have in all.
+/// The peer of a session. Limits per peer count by it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct SessionPeer {
     pub(crate) principal: Principal,
-    /// Unknown over stdio, and where our endpoint is mounted in somebody else's server.
+    /// Unknown over stdio, and if the endpoint is mounted in another server.
     pub(crate) address: Option<IpAddr>,
-    /// Whether callers who come this way are told apart.
+    /// Whether the transport tells callers apart.
     pub(crate) shares: bool,
 }
 
 impl SessionPeer {
-    /// In whose share a place for it counts; in nobody's where callers are not told apart.
+    /// Returns the principal whose share its slots count in. Returns `None` if the transport does not tell callers apart.
     pub(crate) fn sharer(&self) -> Option<&Principal> {
         self.shares.then_some(&self.principal)
     }
@@ -49,20 +49,20 @@ impl SessionPeer {
 
 type ClientReply = Result<Box<RawValue>, ErrorObject>;
 
-/// A legacy client's session: over HTTP between `initialize` and `DELETE`, over stdio for the connection.
+/// A legacy client's session. Over HTTP it lasts from `initialize` to `DELETE`, over stdio as long as the connection.
 #[derive(Debug)]
 pub(crate) struct Session {
-    /// Random; knowing it is not enough, the principal must be the same too.
+    /// Random. A request must also have the same principal.
     pub(crate) id: String,
     pub(crate) peer: SessionPeer,
     pub(crate) client: Arc<ClientInfo>,
-    /// Where messages go that belong to no request.
+    /// Takes messages that belong to no request.
     pub(crate) outlet: Outlet,
     pub(crate) calls: CallTracker,
     question_time: Duration,
     log_level: AtomicU8,
     changes: Arc<ChangeListener>,
-    /// What it watches.
+    /// The resources that it watches.
     subscriptions: Mutex<HashMap<String, (WatchGuard, Arc<Slot>)>>,
     open: Mutex<HashMap<RequestId, oneshot::Sender<ClientReply>>>,
     next_question: AtomicU64,
@@ -74,17 +74,17 @@ pub(crate) struct Session {
     _alive: DropGuard,
 }
 
-/// Event streams that a client can come back to.
+/// Event streams that a client can resume.
 #[derive(Debug)]
 struct Streams {
     by_name: HashMap<String, Arc<StreamLog>>,
-    /// Those that are over, the oldest first.
+    /// Finished streams, oldest first.
     finished: VecDeque<Finished>,
     keep_finished: usize,
     named: u64,
 }
 
-/// A stream that is over, and the room that it takes.
+/// A finished stream, and its slots.
 #[derive(Debug)]
 struct Finished {
     name: String,
@@ -93,8 +93,8 @@ struct Finished {
 }
 
 impl Streams {
-    /// Notes that a stream is over. Of too many such the oldest are forgotten, and also where that makes room for it. For which there is
-    /// none is not kept: whoever reads it now reads it to its end.
+    /// Stores a finished stream. Purges the oldest ones if there are too many, or if that frees enough capacity for this one. A
+    /// stream without capacity is not stored: only a client that reads it now gets the rest.
     fn finish(&mut self, log: &StreamLog, rooms: &Capacity, of: Option<&Principal>) {
         let name = log.name();
         if !self.by_name.contains_key(name) || self.finished.iter().any(|over| over.name == name) {
@@ -102,7 +102,7 @@ impl Streams {
         }
         let bytes = log.bytes();
         let mut room = rooms.kept(of, bytes);
-        // What others keep is not ours to forget: then nothing is gained by forgetting what is.
+        // Purge streams only if that can free enough: this session cannot purge those of others.
         if self.finished.iter().map(|over| over.bytes).sum::<usize>() >= bytes {
             while room.is_err() && self.forget_oldest() {
                 room = rooms.kept(of, bytes);
@@ -117,7 +117,7 @@ impl Streams {
         }
     }
 
-    /// False if there is none.
+    /// Returns false if there is no finished stream.
     fn forget_oldest(&mut self) -> bool {
         let oldest = self.finished.pop_front();
         oldest.inspect(|oldest| drop(self.by_name.remove(&oldest.name))).is_some()
@@ -125,7 +125,7 @@ impl Streams {
 }
 
 impl Session {
-    /// Opens a session and begins to forward changes to it. Needs a tokio runtime.
+    /// Opens a session and begins to forward changes to it. Requires a tokio runtime.
     pub(crate) fn open(
         id: String,
         peer: SessionPeer,
@@ -173,11 +173,11 @@ impl Session {
         self.log_level.store(level as u8, Ordering::Relaxed);
     }
 
-    /// Tells the client of this resource's changes from now on.
+    /// Reports this resource's changes to the client from now on.
     pub(crate) fn subscribe(&self, uri: String, watching: (WatchGuard, Arc<Slot>)) {
         self.changes.add(&uri);
         let before = lock(&self.subscriptions).insert(uri, watching);
-        // Not under the lock: ending a watch is the provider's code.
+        // Dropped outside the lock, because the end of a watch runs the provider's code.
         drop(before);
     }
 
@@ -187,17 +187,17 @@ impl Session {
         drop(watching);
     }
 
-    /// The place of a resource that it watches already.
+    /// Returns the slot of a resource that the session watches already.
     pub(crate) fn place_of(&self, uri: &str) -> Option<Arc<Slot>> {
         lock(&self.subscriptions).get(uri).map(|(_, place)| Arc::clone(place))
     }
 
-    /// How many resources it watches.
+    /// Returns the number of resources that it watches.
     pub(crate) fn watched(&self) -> usize {
         lock(&self.subscriptions).len()
     }
 
-    /// Puts a question on a request's stream and waits for the client's answer.
+    /// Sends a question on a request's stream and waits for the client's answer.
     pub(crate) async fn ask(
         &self,
         outlet: &Outlet,
@@ -225,22 +225,22 @@ impl Session {
         Err(outcome)
     }
 
-    /// Takes the client's answer to a question; one that nobody waits for is ignored.
+    /// Handles the client's answer to a question. Ignores one that no request waits for.
     pub(crate) fn answered(&self, response: Response) {
         if let Some(waiting) = lock(&self.open).remove(&response.id) {
             let _ = waiting.send(response.outcome);
         }
     }
 
-    /// A new stream for one request. Nobody can come back to it until it is kept.
+    /// Creates a stream for one request. A client can resume it only after [`keep_stream`](Self::keep_stream).
     pub(crate) fn new_stream(&self, limits: &Limits) -> Arc<StreamLog> {
         let mut streams = lock(&self.streams);
         streams.named += 1;
         Arc::new(StreamLog::new(streams.named.to_string(), limits))
     }
 
-    /// The client is about to get events of this stream, so it may come back to it; false if it may not, because the stream is over and
-    /// there is no room for it.
+    /// Stores a stream whose events the client is about to get, so that the client can resume it. Returns false if the stream is
+    /// over and there is no capacity to store it.
     pub(crate) fn keep_stream(&self, log: &Arc<StreamLog>) -> bool {
         let mut streams = lock(&self.streams);
         streams.by_name.insert(log.name().to_owned(), log.clone());
@@ -250,7 +250,7 @@ impl Session {
         streams.by_name.contains_key(log.name())
     }
 
-    /// The request has been answered: its stream is kept for a while, in case the answer got lost.
+    /// Ends the stream of an answered request. The stream stays stored, in case the answer got lost.
     pub(crate) fn finish_stream(&self, log: &StreamLog) {
         log.close();
         lock(&self.streams).finish(log, &self.rooms, self.peer.sharer());
@@ -267,7 +267,7 @@ impl Session {
         *lock(&self.last_used) = Instant::now();
     }
 
-    /// Notes that somebody uses it; false if nobody had for so long that it has ended.
+    /// Records a use. Returns false if the session has expired because it was idle for this long.
     pub(crate) fn used_within(&self, idle: Duration) -> bool {
         let listened = self.listeners.load(Ordering::Relaxed) > 0;
         let (now, mut last_used) = (Instant::now(), lock(&self.last_used));
@@ -278,7 +278,7 @@ impl Session {
         lives
     }
 
-    /// How long nobody has used it. While a stream of it is open, somebody does.
+    /// Returns how long the session was unused. It is in use while one of its streams is open.
     pub(crate) fn idle(&self) -> Duration {
         match self.listeners.load(Ordering::Relaxed) {
             0 => lock(&self.last_used).elapsed(),
@@ -286,13 +286,13 @@ impl Session {
         }
     }
 
-    /// Notes that a stream is open, until the guard is dropped.
+    /// Records that a stream is open, until the guard is dropped.
     pub(crate) fn listen(self: Arc<Self>) -> Listening {
         self.listeners.fetch_add(1, Ordering::Relaxed);
         Listening(self)
     }
 
-    /// Ends the session: running requests are taken back, streams end.
+    /// Ends the session: cancels running requests and ends streams.
     pub(crate) fn end(&self) {
         self.calls.cancel_all();
         lock(&self.open).clear();
@@ -302,7 +302,7 @@ impl Session {
     }
 }
 
-/// An open stream of a session.
+/// Guard of an open stream of a session.
 pub(crate) struct Listening(Arc<Session>);
 
 impl Drop for Listening {
@@ -312,7 +312,7 @@ impl Drop for Listening {
     }
 }
 
-/// A question that is being waited for; forgotten when dropped.
+/// An open question. Dropping it removes the question from the session.
 struct Closing<'a> {
     session: &'a Session,
     id: &'a RequestId,
@@ -324,7 +324,8 @@ impl Drop for Closing<'_> {
     }
 }
 
-/// Tells the client of changes until its session ends. Knows the way to it and not the session, which it would keep alive.
+/// Reports changes to the client until its session ends. Holds the outlet instead of the session, which it would otherwise keep
+/// alive.
 async fn forward_changes(outlet: Outlet, changes: Arc<ChangeListener>, alive: CancellationToken) {
     let forward = async {
         loop {
@@ -333,7 +334,7 @@ async fn forward_changes(outlet: Outlet, changes: Arc<ChangeListener>, alive: Ca
                     Change::Resource(uri) => Object::new().with("uri", &**uri),
                     _ => Object::new(),
                 };
-                // Who does not listen now will: what changes until then is one piece of news.
+                // The client may connect its stream later. Until then, changes of the same thing merge.
                 if let Outlet::Log(log) = &outlet {
                     log.has_room().await;
                 }

@@ -1,4 +1,4 @@
-//! A legacy event stream that a client can leave and come back to.
+//! A legacy event stream that a client can leave and resume.
 
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -8,7 +8,7 @@ use tokio::sync::Notify;
 
 use crate::limits::Limits;
 
-/// Events of one stream: written by a request, read by whichever connection the client has open.
+/// The events of one stream: written by a request, read by the client's current connection.
 #[derive(Debug)]
 pub(crate) struct StreamLog {
     name: String,
@@ -16,7 +16,7 @@ pub(crate) struct StreamLog {
     most_bytes: usize,
     inner: Mutex<StreamLogInner>,
     changed: Notify,
-    /// A reader has been given an event.
+    /// Notified after each event that a reader has got.
     taken: Notify,
 }
 
@@ -27,9 +27,9 @@ struct StreamLogInner {
     first: u64,
     bytes: usize,
     closed: bool,
-    /// Each connection that reads has a number; only the newest may go on.
+    /// The number of the newest connection. Only that one may read.
     reader: u64,
-    /// The number up to which some reader has been given events.
+    /// The number of the last event that any reader has got.
     delivered: u64,
 }
 
@@ -38,15 +38,15 @@ struct StreamLogInner {
 pub(crate) enum Event {
     /// A message and its number.
     Message(u64, Bytes),
-    /// The stream is over.
+    /// The stream has ended.
     End,
-    /// The stream goes on, but not with this reader: another took over, or the handler hung up.
+    /// The stream continues without this reader: another one took over, or the handler hung up.
     Released,
 }
 
 impl StreamLog {
     pub(crate) fn new(name: String, limits: &Limits) -> Self {
-        // Events are numbered from 1; 0 is "before the first".
+        // Event numbers start at 1. 0 means before the first event.
         let inner = StreamLogInner { first: 1, ..StreamLogInner::default() };
         Self {
             name,
@@ -66,7 +66,7 @@ impl StreamLog {
         self.add(message, false);
     }
 
-    /// The last event. Pushing and closing are one step, so that a reader who sees it knows that it is the last.
+    /// Adds the last event and closes the stream in one step, so that a reader of this event knows that it is the last.
     pub(crate) fn push_last(&self, message: Bytes) {
         self.add(message, true);
     }
@@ -76,7 +76,7 @@ impl StreamLog {
         inner.closed |= last;
         inner.bytes += message.len();
         inner.events.push_back(message);
-        // The newest stays, whatever its size: it may be the answer.
+        // The newest event stays, whatever its size, because it may be the answer.
         while inner.events.len() > 1
             && (inner.events.len() > self.most_events || inner.bytes > self.most_bytes)
             && let Some(oldest) = inner.events.pop_front()
@@ -88,7 +88,7 @@ impl StreamLog {
         self.changed.notify_waiters();
     }
 
-    /// Waits until readers have taken enough for another event not to push one out that nobody has seen.
+    /// Waits until another event would push out no unread event.
     pub(crate) async fn has_room(&self) {
         loop {
             let taken = self.taken.notified();
@@ -104,19 +104,19 @@ impl StreamLog {
         }
     }
 
-    /// Whether the event of this number is the last of a stream that is over.
+    /// Returns true if the event with this number is the last one of a closed stream.
     pub(crate) fn is_over_after(&self, number: u64) -> bool {
         let inner = self.lock();
         inner.closed && number + 1 == inner.first + inner.events.len() as u64
     }
 
-    /// Whether nothing has happened since this reader, the first, came.
+    /// Returns true if the stream has no events, and no other reader has taken over from this one.
     pub(crate) fn is_untouched_by_all_but(&self, reader: u64) -> bool {
         let inner = self.lock();
         inner.reader == reader && inner.first == 1 && inner.events.is_empty()
     }
 
-    /// How much of it is kept.
+    /// Returns the size of the stored events.
     pub(crate) fn bytes(&self) -> usize {
         self.lock().bytes
     }
@@ -125,19 +125,20 @@ impl StreamLog {
         self.lock().closed
     }
 
-    /// No further events; readers end after the last.
+    /// Closes the stream. Readers end after the last event.
     pub(crate) fn close(&self) {
         self.lock().closed = true;
         self.changed.notify_waiters();
     }
 
-    /// Ends the connection that reads now; the stream goes on.
+    /// Ends the connection that reads now. The stream continues.
     pub(crate) fn hang_up(&self) {
         self.lock().reader += 1;
         self.changed.notify_waiters();
     }
 
-    /// A new reader takes the stream over. It begins after the event it names, or where the last one stopped.
+    /// Registers a new reader, which takes the stream over. It begins after the event that it names, or after the last one that any
+    /// reader has got.
     pub(crate) fn reader(&self, after: Option<u64>) -> (u64, u64) {
         let mut inner = self.lock();
         inner.reader += 1;
@@ -147,7 +148,7 @@ impl StreamLog {
         taken
     }
 
-    /// The next event after `after`, for this reader.
+    /// Waits for the first event after `after`, for this reader.
     pub(crate) async fn next(&self, reader: u64, after: u64) -> Event {
         loop {
             let changed = self.changed.notified();

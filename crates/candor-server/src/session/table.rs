@@ -15,13 +15,13 @@ pub(crate) struct Sessions {
     open: Mutex<HashMap<String, Arc<Session>>>,
     most: usize,
     most_per_peer: usize,
-    /// What one principal may have, from however many addresses, where principals are told apart.
+    /// The maximum for one principal from all addresses, if callers are told apart.
     most_per_principal: Option<usize>,
     idle: Duration,
 }
 
 impl Sessions {
-    /// `shared`: between principals, of whom one gets at most half.
+    /// Creates an empty table. `shared`: callers are told apart, and one principal gets at most half.
     pub(crate) fn new(limits: &Limits, shared: bool) -> Self {
         Self {
             open: Mutex::default(),
@@ -32,11 +32,11 @@ impl Sessions {
         }
     }
 
-    /// Adds a session; false if there are too many in all. Of a peer, or a principal, that has too many, the one longest unused ends:
-    /// a client that forgets to end its sessions harms only itself.
+    /// Adds a session. Returns false if there are too many in total. If its peer or principal has too many, ends the one that was
+    /// unused for the longest time. So a client that never ends its sessions harms only itself.
     pub(crate) fn add(&self, session: Arc<Session>) -> bool {
         let mut open = self.lock();
-        // Swept here, where it matters, instead of by a task of its own.
+        // Expired sessions are removed here, where it matters, instead of by a separate task.
         open.retain(|_, session| {
             let keep = session.idle() < self.idle;
             if !keep {
@@ -59,7 +59,7 @@ impl Sessions {
         room
     }
 
-    /// A principal's session. Somebody else's answers like one that does not exist.
+    /// Returns a principal's session. A session of another principal is not found.
     pub(crate) fn get(&self, id: &str, principal: &Principal) -> Option<Arc<Session>> {
         let session = self.lock().get(id).filter(|s| s.peer.principal == *principal).cloned()?;
         if !session.used_within(self.idle) {
@@ -80,7 +80,7 @@ impl Sessions {
     }
 }
 
-/// Of these, if there are as many as there may be.
+/// Returns the longest unused of these sessions, if there are at least `most`.
 fn longest_unused(
     open: &HashMap<String, Arc<Session>>,
     these: impl Fn(&Session) -> bool,

@@ -13,15 +13,15 @@ use serde_json::{Value, json};
 
 use crate::ask::ElicitAnswer;
 
-/// A question to the person, as the client got it.
+/// A question to the user, as the client got it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct TestQuestion {
-    /// What the person reads.
+    /// The text that the user reads.
     pub message: String,
-    /// The schema of the form, if it is one.
+    /// The schema of the form, if the question is a form.
     pub schema: Option<Value>,
-    /// The page to visit, if it is one.
+    /// The page to visit, if the question is a page.
     pub url: Option<String>,
 }
 
@@ -38,14 +38,14 @@ impl TestQuestion {
     }
 }
 
-/// The person answers, with these values.
+/// The user answers with these values.
 impl From<Value> for ElicitAnswer {
     fn from(content: Value) -> Self {
         Self::Accepted(content)
     }
 }
 
-/// What the model says: made from text, from content, or from a whole result.
+/// The model's reply, made from text, from content, or from a whole result.
 #[derive(Debug, Clone)]
 pub struct ModelReply(CreateMessageResult);
 
@@ -77,10 +77,10 @@ impl From<String> for ModelReply {
     }
 }
 
-/// A closure of the test. Shared by clients that come from one another.
+/// A closure of the test. Clients that were made from each other share it.
 type Answering<Q, A> = Arc<Mutex<dyn FnMut(&Q) -> A + Send>>;
 
-/// What the client says when it is asked.
+/// The client's answers to the server's questions.
 #[derive(Clone, Default)]
 pub(super) struct Answers {
     person: Option<Answering<TestQuestion, ElicitAnswer>>,
@@ -108,7 +108,7 @@ impl Answers {
         self.roots = Some(uris.into_iter().map(Root::new).collect());
     }
 
-    /// The answer to a question, or why there is none: then the test is at fault, or the server.
+    /// Returns the answer to a question, or why there is none. Then the test or the server is at fault.
     pub(super) fn to(&self, method: &str, params: Object) -> Result<Box<RawValue>, String> {
         let malformed = |e: Malformed| {
             format!("the server asks {method} in a way that no client understands: {e}")
@@ -148,7 +148,7 @@ fn ask<Q, A>(answer: &Answering<Q, A>, asked: &Q) -> A {
 
 fn written(elicited: ElicitAnswer) -> Value {
     match elicited {
-        // To a page there is no answer but that it was visited.
+        // The answer to a page has no content.
         ElicitAnswer::Accepted(Value::Null) => json!({"action": "accept"}),
         ElicitAnswer::Accepted(content) => json!({"action": "accept", "content": content}),
         other => json!({"action": other.action()}),

@@ -1,4 +1,4 @@
-//! What a call of a tool came to.
+//! The result of a tool call in a test.
 
 use std::fmt;
 
@@ -11,7 +11,7 @@ use serde_json::Value;
 
 use crate::tool::effects;
 
-/// What the server said without having been asked: progress, log messages, changes.
+/// A notification of the server: progress, a log message, a change.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Notice {
@@ -28,7 +28,7 @@ impl From<Notification> for Notice {
     }
 }
 
-/// What a call of a tool came to.
+/// The result of a tool call.
 #[derive(Debug, Clone)]
 pub struct TestResult {
     text: String,
@@ -55,61 +55,63 @@ impl TestResult {
         Ok(Self { text: text.join("\n"), structured, result: decoded, raw, notices, reasons })
     }
 
-    /// All text of the content, block by block in lines.
+    /// Returns all text of the content, with a line break between blocks.
     #[must_use]
     pub fn text(&self) -> &str {
         &self.text
     }
 
-    /// The value for programs. Before 2026-07-28 there is one only if it is an object.
+    /// Returns the structured content. Before 2026-07-28 there is one only if it is an object.
     #[must_use]
     pub const fn structured(&self) -> Option<&Value> {
         self.structured.as_ref()
     }
 
-    /// Whether the tool failed, or did not accept its arguments; [`TestResult::text`] says why.
+    /// Returns true if the tool failed or did not accept its arguments. [`TestResult::text`] has the reason.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.result.is_error == Some(true)
     }
 
-    /// The stable word for why it failed: one of [`code`](crate::tool::code), or the tool's own.
+    /// Returns the error code: one of [`code`](crate::tool::code), or the tool's own.
     #[must_use]
     pub fn code(&self) -> Option<&str> {
         self.raw["_meta"][extension::ERROR]["code"].as_str()
     }
 
-    /// Why it failed, where the caller is not told: what [`ToolError::internal`](crate::tool::ToolError::internal), `?` or a panic said.
+    /// Returns the internal reason of a failure, which callers do not see. It is the text of
+    /// [`ToolError::internal`](crate::tool::ToolError::internal), of an error that `?` returned, or of a panic.
     #[must_use]
     pub fn internal_reason(&self) -> Option<&str> {
         self.reasons.first().map(String::as_str)
     }
 
-    /// The token of a preview, for the call that follows it.
+    /// Returns the plan token of a preview, for the call that follows it.
     #[must_use]
     pub fn plan_token(&self) -> Option<&str> {
         self.raw["_meta"][extension::PLAN]["token"].as_str()
     }
 
-    /// Whether this is the result of an earlier call with the same key.
+    /// Returns true if this is the result of an earlier call with the same key.
     #[must_use]
     pub fn is_replayed(&self) -> bool {
         self.raw["_meta"][extension::IDEMPOTENCY]["replayed"] == true
     }
 
-    /// The content, block by block.
+    /// Returns the content, block by block.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         &self.result.content
     }
 
-    /// The whole result as it came.
+    /// Returns the whole result as it was sent.
     #[must_use]
     pub const fn raw(&self) -> &Value {
         &self.raw
     }
 
-    /// What the server foresaw of this very call; none for a tool whose arguments make no difference.
+    /// Returns the hints that the server evaluated for this call. Returns `None` for a tool whose arguments do not change its
+    /// effect.
     #[must_use]
     pub fn foreseen(&self) -> Option<Hints> {
         let meta = self.result.meta.as_ref()?;
@@ -118,20 +120,20 @@ impl TestResult {
         Some(effects::declared_beside(&annotations, Some(meta)).effective().hints)
     }
 
-    /// What the server said before its answer, in order. A modern server runs a handler again after each question, so what
-    /// comes before a question is heard again.
+    /// Returns the notifications before the answer, in order. A modern server runs a handler again after each question, so
+    /// notifications before a question occur again.
     #[must_use]
     pub fn notices(&self) -> &[Notice] {
         &self.notices
     }
 
-    /// The progress that the tool reported: `progress`, and where it was given `total` and `message`.
+    /// Returns the progress that the tool reported: `progress`, and `total` and `message` if they were given.
     #[must_use]
     pub fn progress(&self) -> Vec<&Value> {
         self.params_of(notification::PROGRESS)
     }
 
-    /// The tool's log messages: `level` and `data`.
+    /// Returns the tool's log messages: `level` and `data`.
     #[must_use]
     pub fn log(&self) -> Vec<&Value> {
         self.params_of(notification::MESSAGE)
@@ -142,7 +144,7 @@ impl TestResult {
     }
 }
 
-/// The text, and the internal reason if there is one: for the message of an assertion.
+/// Shows the text and the internal reasons, for the message of an assertion.
 impl fmt::Display for TestResult {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.text)?;

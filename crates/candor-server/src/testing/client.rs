@@ -1,4 +1,4 @@
-//! Who the test client is: what it speaks, for whom, what it can answer. What it can ask stands in `requests`.
+//! The test client: its revision, its principal and its answers. Its requests are in `requests`.
 
 use std::fmt;
 use std::panic::Location;
@@ -23,23 +23,23 @@ use crate::engine::Engine;
 use crate::identity::{Claims, Identity};
 use crate::trace::Reasons;
 
-/// What came back for a request of a test.
+/// The answer to a request of a test.
 pub(super) struct TestExchange {
     pub(super) outcome: WireResult,
     pub(super) notices: Vec<Notice>,
-    /// Internal reasons of its failure.
+    /// The internal reasons of its failure.
     pub(super) reasons: Vec<String>,
 }
 
-/// Long enough for a slow machine, short enough for somebody who waits.
+/// Long enough for a slow machine, short enough for a developer who waits.
 const DEADLINE: Duration = Duration::from_secs(10);
 
-/// More than any conversation has: a handler that gets further asks the same question in other words each time.
+/// More rounds than any test needs. A handler that exceeds it changes the words of its question in each round.
 const MOST_ROUNDS: usize = 64;
 
-/// A client of a server in the same process, for tests. Made by [`Server::test`](crate::Server::test).
+/// A client of a server in the same process, for tests. [`Server::test`](crate::Server::test) makes it.
 ///
-/// Requests may run side by side; one whose future is dropped is taken back. A legacy client opens its session with its first
+/// Requests may run concurrently. Dropping the future of a request cancels it. A legacy client opens its session with its first
 /// request.
 ///
 /// ```
@@ -70,19 +70,19 @@ pub struct TestClient {
     capabilities: ClientCapabilities,
     answers: Answers,
     deadline: Duration,
-    /// The key that its calls have.
+    /// The key of its calls.
     key: Option<String>,
     next_id: AtomicU64,
-    /// Internal reasons that the test has not looked at yet.
+    /// Internal reasons that the test has not read yet.
     pub(super) reasons: Mutex<Vec<String>>,
-    /// What the test has not looked at yet.
+    /// Notifications that the test has not read yet.
     notices: Mutex<Vec<Notice>>,
-    /// The legacy session, once there is one.
+    /// The legacy session, once it is open.
     connection: OnceLock<TestSession>,
 }
 
 impl TestClient {
-    /// A client of a server that is built already. It speaks the modern revision, for the principal `tester`.
+    /// Creates a client of an existing server. It speaks the modern revision, for the principal `tester`.
     #[must_use]
     pub fn of(engine: &Engine) -> Self {
         Self {
@@ -101,13 +101,13 @@ impl TestClient {
         }
     }
 
-    /// Another client of the same server that acts for somebody else: `client.by("bob").call(…)`.
+    /// Returns another client of the same server, for another principal: `client.by("bob").call(…)`.
     #[must_use]
     pub fn by(&self, principal: &str) -> Self {
         Self { principal: Principal::new(principal), ..self.another() }
     }
 
-    /// Another client of the same server for a caller whom an authenticator has found: handlers see its claims.
+    /// Returns another client of the same server, for a caller that an authenticator has found. Handlers see its claims.
     ///
     /// ```
     /// # use candor_server::{auth::Identity, protocol::Principal, Server};
@@ -122,20 +122,20 @@ impl TestClient {
         Self { principal, claims, ..self.another() }
     }
 
-    /// Another client of the same server whose calls all have this key: `client.keyed("order-17").call(…)`.
+    /// Returns another client of the same server whose calls all have this key: `client.keyed("order-17").call(…)`.
     #[must_use]
     pub fn keyed(&self, key: &str) -> Self {
         Self { key: Some(key.to_owned()), ..self.another() }
     }
 
-    /// Another client of the same server that speaks this revision.
+    /// Returns another client of the same server that speaks this revision.
     #[must_use]
     pub fn speaking(&self, revision: Revision) -> Self {
         Self { revision, ..self.another() }
     }
 
-    /// Answers questions to the person, and says that it can. The closure returns the form's values as JSON, or an
-    /// [`ElicitAnswer`]; an assertion in it is an assertion of the test.
+    /// Answers questions to the user, and declares that the client can. The closure returns the form's values as JSON, or an
+    /// [`ElicitAnswer`]. A failed assertion in it fails the test.
     ///
     /// ```
     /// # use candor_server::{ElicitAnswer, Server};
@@ -158,7 +158,7 @@ impl TestClient {
         })
     }
 
-    /// Answers questions to the model, and says that it can. The closure returns text, content, or a whole result.
+    /// Answers questions to the model, and declares that the client can. The closure returns text, content, or a whole result.
     ///
     /// ```
     /// # let server = || candor_server::Server::new("s", "1");
@@ -178,7 +178,7 @@ impl TestClient {
         })
     }
 
-    /// The folders that the client works in: `client.roots(["file:///home/ada"])`. Says that it can name them.
+    /// Sets the folders that the client works in, and declares that it can list them: `client.roots(["file:///home/ada"])`.
     #[must_use]
     pub fn roots(self, uris: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.changed(|client| {
@@ -187,26 +187,26 @@ impl TestClient {
         })
     }
 
-    /// Changes what the client says it can do. Without this, it is what it has answers for.
+    /// Changes the capabilities that the client declares. Without this, it declares those that it has answers for.
     #[must_use]
     pub fn capabilities(self, change: impl FnOnce(&mut ClientCapabilities)) -> Self {
         self.changed(|client| change(&mut client.capabilities))
     }
 
-    /// How long an answer may take, with all questions on the way, before the test fails. Without this, ten seconds.
+    /// Sets the time for an answer, with all its questions, after which the test fails. Without this, ten seconds.
     #[must_use]
     pub fn deadline(self, deadline: Duration) -> Self {
         self.changed(|client| client.deadline = deadline)
     }
 
-    /// The server, for example to tell its clients of [changes](Engine::changes).
+    /// Returns the server, for example to report [changes](Engine::changes) to its clients.
     #[must_use]
     pub const fn engine(&self) -> &Engine {
         &self.engine
     }
 
-    /// What the server has said to this client since the last time, besides answers and questions: progress, log messages,
-    /// and to a legacy client changes.
+    /// Returns the notifications to this client since the last call of this function: progress, log messages, and for a legacy
+    /// client changes.
     #[must_use]
     pub fn notices(&self) -> Vec<Notice> {
         let mut notices =
@@ -215,9 +215,9 @@ impl TestClient {
         notices
     }
 
-    /// Returns the internal reasons of failures since the last time: what the server writes to its log and hides from callers.
+    /// Returns the internal reasons of failures since the last call of this function: what the server logs and hides from callers.
     ///
-    /// A failure of the client, and [`TestResult`](super::TestResult) in a message, show them, too.
+    /// A failure of the client and a printed [`TestResult`](super::TestResult) show them, too.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -239,7 +239,7 @@ impl TestClient {
         std::mem::take(&mut *self.reasons.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// The same client anew: what it has heard and its session stay behind.
+    /// Returns a copy of this client without its notifications and its session.
     fn another(&self) -> Self {
         Self {
             revision: self.revision,
@@ -253,14 +253,15 @@ impl TestClient {
         }
     }
 
-    /// A session keeps what its client could do when it was opened, so a client that changes opens another.
+    /// Changes the client. A session keeps the capabilities that its client had when it was opened, so a changed client opens a new
+    /// one.
     fn changed(self, change: impl FnOnce(&mut Self)) -> Self {
         let mut client = self.another();
         change(&mut client);
         client
     }
 
-    /// Sends a request, with all rounds that it takes. Fails the test if that gives no answer.
+    /// Sends a request, with all rounds that it takes. Fails the test if there is no answer.
     pub(super) async fn ask(&self, method: &str, params: Object, at: Spot) -> TestExchange {
         let subject = subject(method, &params);
         let mut notices = Vec::new();
@@ -269,7 +270,7 @@ impl TestClient {
         let ended = tokio::time::timeout(self.deadline, rounds).await;
         let reasons = collected.take();
         for reason in &reasons {
-            // Tests show what is written to stderr if they fail.
+            // The test runner shows stderr if a test fails.
             eprintln!("{subject}: internal reason: {reason}");
         }
         let mut known = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
@@ -291,7 +292,7 @@ impl TestClient {
         TestExchange { outcome, notices, reasons }
     }
 
-    /// Sends a request again and again, each time with the answers to the questions that came back.
+    /// Sends a request repeatedly, each time with the answers to the questions of the last round.
     async fn rounds(
         &self,
         method: &str,
@@ -333,7 +334,7 @@ impl TestClient {
         ))
     }
 
-    /// The session of a legacy client, opened now if need be.
+    /// Returns the session of a legacy client. Opens it if necessary.
     fn connection(&self) -> Result<Option<&TestSession>, String> {
         if self.revision.era() == Era::Modern {
             return Ok(None);
@@ -351,13 +352,13 @@ impl TestClient {
         Ok(Some(self.connection.get_or_init(|| opened)))
     }
 
-    /// The parameters with what every request carries; what the test has set itself stays.
+    /// Adds the metadata of every request to the parameters. Metadata that the test set itself takes precedence.
     fn with_meta(&self, params: &Object, id: &RequestId) -> Object {
         let mut params = params.clone();
         let Ok(given) = params.read::<Object>("_meta") else {
             return params;
         };
-        // Whoever does not ask for progress and logs does not get them, and tests should see them.
+        // Without these, the server sends no progress and no log, and tests should see both.
         let mut meta = Object::new().with(meta::PROGRESS_TOKEN, id);
         if self.revision.era() == Era::Modern {
             meta = meta
@@ -376,7 +377,7 @@ impl TestClient {
         params
     }
 
-    /// The questions that a modern result is, if it is no answer.
+    /// Returns the questions of a modern result, if it asks for input.
     fn questions(&self, outcome: &WireResult) -> Result<Option<InputRequired>, String> {
         let (Era::Modern, Ok(result)) = (self.revision.era(), outcome) else {
             return Ok(None);
@@ -400,7 +401,7 @@ impl fmt::Debug for TestClient {
     }
 }
 
-/// The line of the test that asked: a panic in a future does not know it.
+/// The line of the test that made the request. A panic inside a future does not know it.
 pub(super) type Spot = &'static Location<'static>;
 
 /// Fails the test.
@@ -408,7 +409,7 @@ pub(super) fn fail(at: Spot, problem: impl fmt::Display) -> ! {
     panic!("{problem}\n  asked at {at}")
 }
 
-/// A request in words: `tools/call of "greet"`.
+/// Describes a request: `tools/call of "greet"`.
 pub(super) fn subject(method: &str, params: &Object) -> String {
     match params.read_str("name").ok().flatten().or(params.read_str("uri").ok().flatten()) {
         Some(name) => format!("{method} of {name:?}"),

@@ -1,4 +1,4 @@
-//! Whether calls do what was foreseen: they are made in a small world, and what became of it is compared.
+//! Checks that calls do what their hints say: runs them on a small state, and compares snapshots of it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
@@ -13,13 +13,13 @@ use super::called::TestResult;
 use super::client::{Spot, TestClient, fail};
 use super::requests::named;
 
-/// A picture of what a tool's calls may change: a folder as a map from names to contents, the rows of a database.
+/// A snapshot of the state that a tool's calls may change: a folder as a map from names to contents, the rows of a database.
 ///
-/// Pictures of usual kinds know what it means that something was taken away: from a map, when a key is gone or its value
-/// was; from text and lists, when they no longer begin as they did; from a set, when a member is gone. Implement it for
-/// pictures of other kinds.
+/// The implementations for common types know when data was lost. A map loses data if a key is gone, or if the key's value lost
+/// data. Text and lists lose data if they no longer begin as before. A set loses data if a member is gone. Implement it for
+/// snapshots of other types.
 pub trait StateSnapshot: PartialEq + Debug {
-    /// Whether everything that is here is in the later picture too.
+    /// Returns true if the later snapshot still contains all data of this one.
     fn survives_in(&self, later: &Self) -> bool;
 }
 
@@ -47,26 +47,25 @@ impl<K: Ord + Debug, V: StateSnapshot> StateSnapshot for BTreeMap<K, V> {
     }
 }
 
-/// What was said of a call, and what it did.
+/// The hints of a call, and its observed effect.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct ObservedCall {
     /// The call's arguments.
     pub arguments: Value,
-    /// What the server said that it would do.
+    /// The hints that the server returned before the call.
     pub foreseen: Hints,
-    /// What it did. Whether it reached outside cannot be seen, so that is what was said.
+    /// The observed effect. Access outside the server cannot be observed, so that hint is the server's.
     pub seen: Hints,
 }
 
 impl TestClient {
-    /// Makes each of these calls twice in a world that was set up anew, and compares what they did to it with the hints
-    /// that the server gave before. What was called read-only must leave the world as it is, what was called idempotent
-    /// must have no further effect the second time (it may fail then), and what was not called destructive must leave
-    /// everything there. Asking itself must change nothing.
+    /// Runs each of these calls twice on a fresh state, and compares the effect with the hints that the server returned before. A
+    /// call that is read-only must leave the state unchanged. A call that is idempotent must have no further effect the second
+    /// time, but may fail then. A call that is not destructive must keep all data. The request for the hints must change nothing.
     ///
-    /// Hints may be more careful than what is seen here, since another world may show more; compare the two in what is
-    /// returned where they should be exact.
+    /// Hints may be more cautious than the effect observed here, because another state may show more. Where they should be exact,
+    /// compare the two in the result.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -96,7 +95,7 @@ impl TestClient {
     /// ```
     ///
     /// # Panics
-    /// If a call does more than was foreseen, or fails the first time. Says what the world was like before and after.
+    /// If a call does more than its hints say, or fails the first time. The message has the state before and after.
     #[track_caller]
     pub fn check_effects<A: Serialize, W: StateSnapshot>(
         &self,
@@ -154,13 +153,13 @@ impl TestClient {
             );
         }
         let once = look();
-        // Idempotence is about effects: a second call may fail, if it does nothing.
+        // Idempotence is about effects: the second call may fail, as long as it has no effect.
         self.make(tool, &arguments, at).await;
         let twice = look();
         let reads = before == once && once == twice;
         let destroys = !(before.survives_in(&once) && once.survives_in(&twice));
         let effect = match Effect::from_hints(reads, destroys) {
-            // A picture does not tell a change from a deletion.
+            // A snapshot does not distinguish a change from a deletion.
             Effect::ChangesOrDeletes if foreseen.is_destructive() => foreseen.effect(),
             other => other,
         };
@@ -193,7 +192,7 @@ impl TestClient {
     }
 }
 
-/// What was seen and not foreseen.
+/// Describes the effect that the hints do not allow.
 fn more_than(seen: Hints, foreseen: Hints) -> String {
     let found = [
         (foreseen.is_read_only() && !seen.is_read_only(), "it changed something"),

@@ -1,4 +1,4 @@
-//! What a test client can ask about a call, before it makes it.
+//! The hints of a call, requested before the call.
 
 use std::panic::Location;
 
@@ -15,7 +15,7 @@ use super::requests::{named, refused};
 use crate::tool::effects;
 
 impl TestClient {
-    /// What a call with these arguments would do. Nothing runs.
+    /// Returns the hints of a call with these arguments. Nothing runs.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -32,15 +32,15 @@ impl TestClient {
     /// ```
     ///
     /// # Panics
-    /// If the answer is an error: the tool would not accept the arguments, or no tool of the server says more than its
-    /// annotations do. For a tool that does not exist, says which there are.
+    /// If the answer is an error: the arguments are invalid, or no tool of the server has hints beyond its annotations. For an
+    /// unknown tool, the message lists the known ones.
     #[track_caller]
     pub fn hints(&self, tool: &str, arguments: impl Serialize) -> impl Future<Output = Hints> {
         let at = Location::caller();
         self.expected_hints(tool, named(method::TOOLS_ANNOTATIONS, tool, &arguments, at), at)
     }
 
-    /// The same for tests that expect an error.
+    /// Returns the hints of a call, or the protocol error, for tests that expect an error.
     #[track_caller]
     pub fn try_hints(
         &self,
@@ -52,7 +52,7 @@ impl TestClient {
         self.asked_hints(params, at)
     }
 
-    /// What a call may do of whose arguments only some are known: the worst that can still become of it.
+    /// Returns the hints of a call with only some of its arguments: the worst case that is still possible.
     ///
     /// # Panics
     /// Like [`TestClient::hints`].
@@ -81,7 +81,7 @@ impl TestClient {
     }
 
     async fn asked_hints(&self, params: Object, at: Spot) -> Result<Hints, ErrorObject> {
-        // Unlike in a call, no arguments must be said.
+        // Unlike a call, this request requires arguments, even if there are none.
         let params = match params.get("arguments") {
             Some(_) => params,
             None => params.with("arguments", &json!({})),

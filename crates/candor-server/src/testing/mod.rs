@@ -1,7 +1,7 @@
-//! A client for tests, in the test's own process.
+//! A client for tests, in the same process.
 //!
-//! It speaks bytes: what it sends is scanned, decoded and dispatched as if it had come over a wire, and it reads what
-//! would have gone back. Only the transport is missing, and with it headers, tokens and lines.
+//! It exchanges bytes with the server: its messages are scanned, decoded and dispatched as if they had come over a network. Only
+//! the transport is missing, with its headers, tokens and lines.
 //!
 //! ```
 //! use candor_server::hints::Hints;
@@ -26,7 +26,7 @@
 //!
 //! # #[tokio::main(flavor = "current_thread")]
 //! # async fn main() {
-//! // In a `#[tokio::test]`, once for each era:
+//! // In a `#[tokio::test]`, once per era:
 //! for client in [server().test(), server().test_legacy()] {
 //!     let client = client.on_elicit(|asked| {
 //!         assert_eq!(asked.message, "What is your name?");
@@ -39,9 +39,8 @@
 //! # }
 //! ```
 //!
-//! What a test did not expect, the client does not pass over: a protocol error, an unknown name, a question nobody answers
-//! and a handler that hangs fail the test, with the reason and the line of the call. Functions that begin with `try_` give
-//! protocol errors back instead.
+//! The client fails the test on everything unexpected: a protocol error, an unknown name, an unanswered question, or a handler that
+//! hangs. The message has the reason and the line of the call. Functions that begin with `try_` return protocol errors instead.
 
 mod answers;
 mod called;
@@ -61,11 +60,11 @@ pub use client::TestClient;
 pub use effects::{ObservedCall, StateSnapshot};
 
 impl Server {
-    /// Builds the server and gives a client of it, for tests. It speaks the modern revision. A server without a ledger gets
-    /// one that is forgotten with the test.
+    /// Builds the server and returns a client of it, for tests. The client speaks the modern revision. A server without a ledger
+    /// gets one in memory.
     ///
     /// # Panics
-    /// If the server cannot be built; says why.
+    /// If the server cannot be built. The message has the reason.
     #[must_use]
     #[track_caller]
     pub fn test(self) -> TestClient {
@@ -75,10 +74,10 @@ impl Server {
         }
     }
 
-    /// The same with a client that opens a session, as all did up to 2025-11-25.
+    /// Builds the server and returns a client of it that opens a session, as all clients did up to 2025-11-25.
     ///
     /// # Panics
-    /// If the server cannot be built; says why.
+    /// If the server cannot be built. The message has the reason.
     #[must_use]
     #[track_caller]
     pub fn test_legacy(self) -> TestClient {

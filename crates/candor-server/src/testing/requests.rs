@@ -1,4 +1,4 @@
-//! What a test client can ask of the server. Each request fails the test if it is not answered as it should be.
+//! The requests of a test client. Each one fails the test if its answer is not the expected kind.
 
 use std::panic::Location;
 use std::sync::PoisonError;
@@ -16,12 +16,12 @@ use super::called::TestResult;
 use super::client::{Spot, TestClient, TestExchange, fail, subject};
 
 impl TestClient {
-    /// Calls a tool. The arguments are an object: `json!({"name": "Ada"})`, a type of yours, or `()` for none.
+    /// Calls a tool. The arguments are an object: `json!({"name": "Ada"})`, your own type, or `()` for none.
     ///
-    /// A tool that fails is an answer like any other: see [`TestResult::is_error`].
+    /// A tool error is an ordinary result: see [`TestResult::is_error`].
     ///
     /// # Panics
-    /// If the answer is a protocol error. For a tool that does not exist, says which there are.
+    /// If the answer is a protocol error. For an unknown tool, the message lists the known ones.
     #[track_caller]
     pub fn call(&self, name: &str, arguments: impl Serialize) -> impl Future<Output = TestResult> {
         let at = Location::caller();
@@ -39,7 +39,7 @@ impl TestClient {
         }
     }
 
-    /// Calls a tool, for tests that expect a protocol error.
+    /// Calls a tool, or returns the protocol error, for tests that expect one.
     #[track_caller]
     pub fn try_call(
         &self,
@@ -51,7 +51,7 @@ impl TestClient {
         async move { self.called(params, at).await }
     }
 
-    /// All tools, from all pages.
+    /// Returns all tools, from all pages.
     ///
     /// # Panics
     /// If they cannot be listed, as in a server without tools.
@@ -60,10 +60,10 @@ impl TestClient {
         self.listed(method::TOOLS_LIST, "tools")
     }
 
-    /// A tool as it is listed.
+    /// Returns a tool as it is listed.
     ///
     /// # Panics
-    /// If there is none of this name; says which there are.
+    /// If there is no such tool. The message lists the known ones.
     #[track_caller]
     pub fn tool(&self, name: &str) -> impl Future<Output = Tool> {
         let at = Location::caller();
@@ -77,7 +77,7 @@ impl TestClient {
         }
     }
 
-    /// All prompts, from all pages.
+    /// Returns all prompts, from all pages.
     ///
     /// # Panics
     /// If they cannot be listed, as in a server without prompts.
@@ -86,7 +86,7 @@ impl TestClient {
         self.listed(method::PROMPTS_LIST, "prompts")
     }
 
-    /// All resources, from all pages.
+    /// Returns all resources, from all pages.
     ///
     /// # Panics
     /// If they cannot be listed, as in a server without resources.
@@ -95,7 +95,7 @@ impl TestClient {
         self.listed(method::RESOURCES_LIST, "resources")
     }
 
-    /// All resource templates, from all pages.
+    /// Returns all resource templates, from all pages.
     ///
     /// # Panics
     /// If they cannot be listed, as in a server without resources.
@@ -107,7 +107,7 @@ impl TestClient {
     /// Reads a resource.
     ///
     /// # Panics
-    /// If the answer is an error. For a resource that is not listed, says which are.
+    /// If the answer is an error. For a resource that is not listed, the message lists the known ones.
     #[track_caller]
     pub fn read(&self, uri: &str) -> impl Future<Output = Vec<ResourceContents>> {
         let at = Location::caller();
@@ -138,7 +138,7 @@ impl TestClient {
         }
     }
 
-    /// Reads a resource, for tests that expect an error.
+    /// Reads a resource, or returns the error, for tests that expect one.
     #[track_caller]
     pub fn try_read(
         &self,
@@ -151,7 +151,7 @@ impl TestClient {
     /// Fills in a prompt. The arguments are an object of strings, or `()` for none.
     ///
     /// # Panics
-    /// If the answer is an error. For a prompt that does not exist, says which there are.
+    /// If the answer is an error. For an unknown prompt, the message lists the known ones.
     #[track_caller]
     pub fn prompt(
         &self,
@@ -173,7 +173,7 @@ impl TestClient {
         }
     }
 
-    /// Fills in a prompt, for tests that expect an error.
+    /// Fills in a prompt, or returns the error, for tests that expect one.
     #[track_caller]
     pub fn try_prompt(
         &self,
@@ -185,7 +185,7 @@ impl TestClient {
         async move { self.answer(method::PROMPTS_GET, params, at).await }
     }
 
-    /// Asks anything else: the result as JSON, or the protocol error. `()` stands for no parameters.
+    /// Sends any other request. Returns the result as JSON, or the protocol error. `()` means no parameters.
     ///
     /// ```
     /// # #[tokio::main(flavor = "current_thread")]
@@ -219,7 +219,7 @@ impl TestClient {
         }
     }
 
-    /// A protocol error in words, with the internal reasons that are known.
+    /// Describes a protocol error, with the known internal reasons.
     pub(super) fn explain(&self, error: &ErrorObject) -> String {
         let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         let reasons = reasons.iter().map(|reason| format!("\n  internal reason: {reason}"));
@@ -241,7 +241,7 @@ impl TestClient {
         Ok(read.contents)
     }
 
-    /// Asks for a result of a known type.
+    /// Sends a request and decodes its result.
     pub(super) async fn answer<T: Decode>(
         &self,
         method: &str,
@@ -270,7 +270,7 @@ impl TestClient {
         }
     }
 
-    /// A whole list, page by page.
+    /// Returns a whole list, page by page.
     pub(super) async fn pages<T: Decode>(
         &self,
         method: &str,
@@ -293,7 +293,7 @@ impl TestClient {
     }
 }
 
-/// The parameters of a method that takes a name and arguments.
+/// Returns the parameters of a method that takes a name and arguments.
 pub(super) fn named(method: &str, name: &str, arguments: &impl Serialize, at: Spot) -> Object {
     let params = Object::new().with("name", name);
     match object(arguments) {
@@ -309,7 +309,7 @@ pub(super) fn named(method: &str, name: &str, arguments: &impl Serialize, at: Sp
     }
 }
 
-/// What a test gave, if it is an object; none for `()`. Else what it is.
+/// Returns the value of a test if it is an object, and `None` for `()`. Fails with its JSON text otherwise.
 fn object(given: &impl Serialize) -> Result<Option<Box<RawValue>>, String> {
     let given = raw(given);
     match given.get() {
@@ -323,7 +323,7 @@ fn members(object: &RawValue) -> Object {
     Object::decode(object.into()).unwrap_or_default()
 }
 
-/// Fails the test over a protocol error: because nothing has this name, or else in the server's words.
+/// Fails the test because of a protocol error. If the name is unknown, the message lists the known ones.
 pub(super) fn refused(
     kind: &str,
     name: &str,
@@ -350,7 +350,7 @@ fn none(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
     format!("there is no {kind} {name:?}; there are: {there_are}")
 }
 
-/// Names that somebody reads through to find a slip of the pen.
+/// The most names that a message lists, so that a developer can find a typo.
 const MOST_NAMES: usize = 50;
 
 fn in_words(error: &ErrorObject) -> String {

@@ -1,4 +1,4 @@
-//! One request from bytes to bytes: what a transport does, without one.
+//! One request from bytes to bytes: the work of a transport, without one.
 
 use std::pin::pin;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::outlet::Outlet;
 use crate::pipe::Pipe;
 use crate::session::{Session, SessionPeer};
 
-/// Messages of a session that wait for a test to look at them; further changes wait for their turn.
+/// Messages of a session that a test has not read yet. Further ones wait.
 const MOST_UNREAD: usize = 1024;
 
 /// The server's result, or its protocol error.
@@ -42,7 +42,7 @@ fn receive(engine: &Engine, message: &[u8]) -> Result<Incoming, Rejected> {
     decode_message(message, limits.depth)
 }
 
-/// Decodes bytes of the server. It may nest as deep as it likes.
+/// Decodes bytes of the server, without a limit on nesting.
 fn understand(message: &[u8]) -> Result<Incoming, String> {
     decode_message(message, usize::MAX).map_err(|rejected| {
         let text = String::from_utf8_lossy(message);
@@ -50,12 +50,12 @@ fn understand(message: &[u8]) -> Result<Incoming, String> {
     })
 }
 
-/// How the client introduces itself.
+/// Returns the client's name and version.
 pub(super) fn info() -> Implementation {
     Implementation::new("candor-testing", env!("CARGO_PKG_VERSION"))
 }
 
-/// A legacy session, and what the server says in it outside of any request.
+/// A legacy session, and the messages of the server outside of any request.
 pub(super) struct TestSession {
     session: Arc<Session>,
     unread: Pipe,
@@ -87,7 +87,7 @@ impl TestSession {
         Ok(Self { session, unread })
     }
 
-    /// What the server has said since the last time, outside of any request.
+    /// Returns the server's notifications outside of any request, since the last call of this function.
     pub(super) fn unread(&self) -> Vec<Notice> {
         let messages = std::iter::from_fn(|| self.unread.try_next());
         let notices = messages.filter_map(|message| match understand(&message) {
@@ -98,12 +98,12 @@ impl TestSession {
     }
 }
 
-/// What the client needs for a request, besides its message.
+/// What a request of the client needs besides its message.
 pub(super) struct Asking<'a> {
     pub(super) engine: &'a Engine,
     pub(super) principal: &'a Principal,
     pub(super) claims: &'a Claims,
-    /// None in the modern era.
+    /// `None` in the modern era.
     pub(super) connection: Option<&'a TestSession>,
     pub(super) answers: &'a Answers,
 }
@@ -114,8 +114,8 @@ enum WireStep {
 }
 
 impl Asking<'_> {
-    /// Sends a message and gives its answer; what the server says first is added to `notices`, and what it asks is
-    /// answered. Fails with a reason if something happened that is no answer.
+    /// Sends a message and returns its answer. Adds earlier notifications to `notices`, and answers the server's questions. Fails
+    /// with a reason if there is no valid answer.
     pub(super) async fn send(
         &self,
         message: &[u8],
@@ -128,7 +128,7 @@ impl Asking<'_> {
         };
         let said = Pipe::new(self.engine.limits().queue);
         let cancel = CancellationToken::new();
-        // A test that stops waiting takes its request back.
+        // A test that stops waiting cancels its request.
         let hang_up = cancel.clone().drop_guard();
         let arrival = TransportContext {
             principal: self.principal.clone(),
@@ -168,7 +168,7 @@ impl Asking<'_> {
         }
     }
 
-    /// Takes a message that came ahead of the answer: a notification, or a question to a legacy client.
+    /// Handles a message that came ahead of the answer: a notification, or a question to a legacy client.
     fn hear(&self, message: &[u8], notices: &mut Vec<Notice>) -> Result<(), String> {
         match understand(message)? {
             Incoming::Notification(notice) => notices.push(notice.into()),
@@ -181,7 +181,7 @@ impl Asking<'_> {
         Ok(())
     }
 
-    /// Answers a question of a session.
+    /// Sends an answer to a question of the session.
     fn reply(&self, id: &RequestId, answer: &RawValue) -> Result<(), String> {
         match (receive(self.engine, &write_result(id, &answer)), self.connection) {
             (Ok(Incoming::Response(response)), Some(connection)) => {

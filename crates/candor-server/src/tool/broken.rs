@@ -1,4 +1,4 @@
-//! A tool that cannot be used, in the place of the one that was given: it is listed, and no call of it fits.
+//! The replacement for a tool that cannot be used: it is listed, and all its calls are refused.
 
 use candor_protocol::json::raw;
 use candor_protocol::types::Tool as Definition;
@@ -7,18 +7,18 @@ use candor_schema::{Invalid, Violation};
 use super::{Effects, Prepared, Tool, entry, warning};
 use crate::arguments::Arguments;
 
-/// Says of every call why it cannot be made.
+/// A tool that refuses every call with the reason.
 pub(super) struct Broken {
     definition: Definition,
     violation: Violation,
 }
 
 impl Broken {
-    /// What stands in the place of a tool with this problem. The log says so, once.
+    /// Returns the replacement for a tool with this problem. The log reports the problem once.
     pub(super) fn instead_of(tool: &dyn Tool, problem: &str) -> Self {
         let given = tool.definition();
         warning::once(&given.name, &format!("{problem}; its calls are refused"));
-        // What a client cannot read would cost it the other tools of the list, so the author's schema is not published.
+        // The author's schema is not published: a client that cannot read it would lose the other tools of the list.
         let mut definition = Definition::new(&given.name, raw(&candor_schema::permissive()));
         definition.title.clone_from(&given.title);
         definition.description.clone_from(&given.description);
@@ -41,7 +41,7 @@ impl Tool for Broken {
         Err(self.violation.clone().into())
     }
 
-    /// Nothing is known of calls that cannot be made.
+    /// Returns [`Effects::Unclassified`], because no call can run.
     fn effects(&self) -> Effects {
         Effects::Unclassified
     }

@@ -1,4 +1,4 @@
-//! What a schema adds to a table: defaults of arguments, whether the rows cover every call, and which rows are mistakes.
+//! What a schema adds to an effect table: defaults of arguments, whether the rows cover every call, and which rows are mistakes.
 
 use std::collections::HashMap;
 
@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::domain::{Argument, Domains};
 use super::row_error;
 
-/// Returns the table with what the schema knows, or why it cannot be meant.
+/// Returns the table completed with what the schema knows, or the mistake in it.
 pub(crate) fn complete(table: &EffectTable, schema: &Value) -> Result<EffectTable, String> {
     let domains = Domains::of(schema);
     let tested = table.rows().iter().flat_map(EffectRow::tests).map(|(at, _)| at);
@@ -159,7 +159,7 @@ mod tests {
         assert!(complete(&fits, &patterned).is_ok());
     }
 
-    /// What is wrong with one row, or several, over this argument.
+    /// Returns the problem of one row, or several, over this argument.
     fn said(property: &Value, need: bool, rows: Vec<EffectRow>) -> String {
         let required = if need { json!(["a"]) } else { json!([]) };
         let schema = json!({"type": "object", "properties": {"a": property}, "required": required});

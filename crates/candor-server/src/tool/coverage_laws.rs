@@ -88,7 +88,7 @@ fn calls(schema: &Value) -> Vec<Value> {
         .collect()
 }
 
-/// The table with the defaults of a schema, and nothing refused.
+/// Returns the table with the defaults of a schema. Refuses no row.
 fn with_defaults(rows: &[EffectRow], schema: &Value) -> EffectTable {
     let table = rows.iter().cloned().fold(EffectTable::new(), EffectTable::row);
     let domains = Domains::of(schema);
@@ -105,7 +105,7 @@ fn with_defaults(rows: &[EffectRow], schema: &Value) -> EffectTable {
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(256))]
 
-    /// Where all calls can be tried, the rows that no call matches first are refused, and no others.
+    /// If all calls can be tried, the rows that no call matches first are refused, and no others.
     #[test]
     fn refused_rows_are_those_that_no_call_matches_first(
         a in small_property(), b in small_property(), needs: [bool; 2],
@@ -137,7 +137,7 @@ proptest! {
         prop_assert_eq!(table.covers(|at| domains.argument(at).domain), !left);
     }
 
-    /// Where calls are without number, no row is refused that one of many matches first.
+    /// If there are too many calls to try, no row is refused that one of many sampled calls matches first.
     #[test]
     fn no_row_is_refused_that_a_call_matches_first(
         a in select(vec![

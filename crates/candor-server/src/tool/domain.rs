@@ -1,6 +1,6 @@
-//! The values that a schema lets an argument have.
+//! The values that a schema allows for an argument.
 //!
-//! What is read here is never less than the schema allows: keywords that are not understood restrict nothing.
+//! The result is never narrower than the schema: unknown keywords restrict nothing.
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ use candor_hints::{Domain, Lengths, Numbers, Pointer, Step, ValueClass};
 use candor_schema::{References, Schema};
 use serde_json::{Map, Value};
 
-/// Alternatives of a schema that are told apart, and schemas in one another that are followed.
+/// Maximum number of alternatives of a schema, and maximum depth of nested schemas.
 const MOST: usize = 64;
 const DEEPEST: usize = 24;
 
@@ -41,7 +41,7 @@ pub(super) struct Domains<'s> {
     has_prefixes: bool,
 }
 
-/// What is known of an argument.
+/// What a schema says about an argument.
 pub(super) struct Argument {
     pub(super) domain: Domain,
     /// The default of each step to it, and whether that step may be `null`.
@@ -50,7 +50,7 @@ pub(super) struct Argument {
     pub(super) unknown: Option<(Pointer, Vec<String>)>,
 }
 
-/// Schemas that hold together.
+/// Schemas that apply together.
 type Alternative<'s> = Vec<&'s Map<String, Value>>;
 
 impl<'s> Domains<'s> {
@@ -67,7 +67,7 @@ impl<'s> Domains<'s> {
         }
     }
 
-    /// What the schema says of the argument at this pointer.
+    /// Returns what the schema says about the argument at this pointer.
     pub(super) fn argument(&self, at: &Pointer) -> Argument {
         let mut argument =
             Argument { domain: Domain::default(), defaults: Vec::new(), unknown: None };
@@ -115,7 +115,7 @@ impl<'s> Domains<'s> {
         argument
     }
 
-    /// The alternatives of a schema; together they allow at least what it allows.
+    /// Returns the alternatives of a schema. Together they allow at least what it allows.
     fn alternatives(&self, schema: &'s Value, depth: usize) -> Vec<Alternative<'s>> {
         let keywords = match schema {
             Value::Bool(false) => return Vec::new(),
@@ -153,20 +153,20 @@ impl<'s> Domains<'s> {
     }
 }
 
-/// What holds of two schemas together.
+/// Combines two lists of alternatives that apply together.
 fn both<'s>(some: &[Alternative<'s>], others: &[Alternative<'s>]) -> Vec<Alternative<'s>> {
     if some.len() * others.len() > MOST {
-        // Less is known: what only one of them says is enough.
+        // Too many to combine: `some` alone, or no restriction at all, allows at least as much.
         return if some.len() <= MOST { some.to_vec() } else { vec![Vec::new()] };
     }
     let join = |a: &Alternative<'s>, b: &Alternative<'s>| a.iter().chain(b).copied().collect();
     some.iter().flat_map(|a| others.iter().map(move |b| join(a, b))).collect()
 }
 
-/// What is said of a member.
+/// What an alternative says about a member.
 enum Members<'s> {
     Schemas(Vec<&'s Value>),
-    /// There is no such member.
+    /// It excludes the member.
     None,
 }
 
@@ -187,12 +187,12 @@ fn members<'s>(place: &Alternative<'s>, name: &str) -> Members<'s> {
     Members::Schemas(schemas)
 }
 
-/// The position in an array that a step names.
+/// Returns the position in an array that a step names.
 fn index(name: &str) -> Option<usize> {
     name.parse().ok().filter(|_| name.bytes().all(|b| b.is_ascii_digit()))
 }
 
-/// What is said of the element at this position. None if there is no such element.
+/// Returns the schemas of the element at this position. `None`: the array has no such element.
 fn items<'s>(place: &Alternative<'s>, index: usize, has_prefixes: bool) -> Option<Vec<&'s Value>> {
     let mut schemas = Vec::new();
     for keywords in place {
@@ -200,7 +200,7 @@ fn items<'s>(place: &Alternative<'s>, index: usize, has_prefixes: bool) -> Optio
         if most.is_some_and(|most| most <= index as u64) {
             return None;
         }
-        // Before 2020-12, `items` may be a list, `additionalItems` is about the rest, and `prefixItems` means nothing.
+        // Before 2020-12, `items` may be a list, `additionalItems` applies to the rest, and `prefixItems` means nothing.
         let (first, rest) = match keywords.get("items") {
             Some(Value::Array(first)) => (Some(first), keywords.get("additionalItems")),
             rest => {
@@ -222,14 +222,14 @@ fn is_required(place: &Alternative<'_>, name: &str) -> bool {
     required.flatten().any(|required| required == name)
 }
 
-/// The names of all members that are declared in some alternative.
+/// Returns the names of all members that some alternative declares.
 fn names(places: &[Alternative<'_>]) -> Vec<String> {
     let declared =
         places.iter().flatten().filter_map(|keywords| keywords.get("properties")?.as_object());
     declared.flat_map(Map::keys).cloned().collect()
 }
 
-/// The default that all declarations of an argument agree on.
+/// Returns the default that all declarations of an argument agree on.
 fn default<'s>(declared: &[&'s Value]) -> Option<&'s Value> {
     let first = declared.first()?.get("default").filter(|default| !default.is_null())?;
     declared.iter().all(|schema| schema.get("default") == Some(first)).then_some(first)
@@ -284,7 +284,7 @@ impl Types {
     }
 }
 
-/// The values of an alternative.
+/// Returns the values that an alternative allows.
 fn given(root: &Value, place: &Alternative<'_>) -> ValueClass {
     let types = Types::of(place);
     let listed = place.iter().find_map(|keywords| match keywords.get("const") {
@@ -327,7 +327,7 @@ fn is_self_contained(schema: &Value) -> bool {
     !text.contains("Ref\"") && !text.contains("$ref\"")
 }
 
-/// Whether an alternative allows a value, by the validator itself.
+/// Returns a function that tells whether an alternative allows a value. It uses the validator itself.
 fn accepts(root: &Value, place: &Alternative<'_>) -> Arc<dyn Fn(&Value) -> bool + Send + Sync> {
     let plain = |keywords: &&Map<String, Value>| {
         let of_this = |key: &&str| {

@@ -1,4 +1,4 @@
-//! What a tool's calls do to the world, as its author declared it.
+//! The effects of a tool's calls, as its author declares them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
@@ -15,9 +15,9 @@ use serde_json::{Map, Value};
 use super::{Prepared, warning};
 use crate::trace;
 
-/// What is known of a tool's calls before they run.
+/// What is known about the effects of a tool's calls before they run.
 ///
-/// `#[tool]` makes it of what stands in its brackets. For a [`JsonTool`](super::JsonTool) it is said by hand:
+/// `#[tool]` makes it from its arguments. For a [`JsonTool`](super::JsonTool), the author declares it:
 ///
 /// ```
 /// use candor_server::hints::{Hints, EffectRow, EffectTable, Condition};
@@ -32,24 +32,24 @@ use crate::trace;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub enum Effects {
-    /// Nothing: callers must expect the worst.
+    /// Nothing: callers must assume the worst case.
     #[default]
     Unclassified,
-    /// The same of every call.
+    /// The same for every call.
     Fixed(DeclaredHints),
-    /// What a table says of the arguments.
+    /// What a table says about the arguments.
     Table(Arc<EffectTable>),
-    /// What a function says of the typed arguments: [`Prepared::annotations`]. Never riskier than this.
+    /// What a function of the typed arguments returns: [`Prepared::annotations`]. Never riskier than this.
     Function(Hints),
 }
 
-/// An argument whose value says what a call does: an enum with `#[candor::args]` and an `#[effect(…)]` on each variant.
+/// An argument whose value decides the effect of a call: an enum with `#[candor::args]` and an `#[effect(…)]` on each variant.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` does not say what a call does",
     note = "put `#[candor::args]` on the enum, and `#[effect(reads)]`, `#[effect(adds)]`, `#[effect(changes)]` or `#[effect(deletes)]` on each of its variants"
 )]
 pub trait Variants {
-    /// One row for each variant, of the argument at this JSON Pointer.
+    /// Returns one row for each variant, for the argument at this JSON Pointer.
     fn effects(at: &str) -> EffectTable;
 }
 
@@ -60,18 +60,18 @@ impl<T: Variants> Variants for Option<T> {
     }
 }
 
-/// How long a function may take to say what a call does. It should take microseconds.
+/// Maximum time of an evaluator. It should take microseconds.
 const EVALUATION_TIME: Duration = Duration::from_secs(1);
 
-/// What the author of a tool is told who does not say what it does.
+/// The warning for the author of a tool that declares no effect.
 const UNSAID: &str = "it does not say what its calls do, so callers expect the worst: say it (`hints`, `annotations`, \
                       `effects`), or say that it cannot be said (`unclassified`)";
 
-/// What is known of a call.
+/// The result of an evaluation.
 pub(crate) struct Evaluated {
-    /// What it may do.
+    /// What the call may do.
     pub(crate) effective: EffectiveHints,
-    /// Fields of its annotations beside the hints.
+    /// The fields of its annotations besides the hints.
     pub(crate) fields: Map<String, Value>,
 }
 
@@ -88,12 +88,12 @@ impl From<Annotations> for Evaluated {
     }
 }
 
-/// An evaluator that failed: it panicked, did not end, or said something that its own declaration rules out.
+/// The error of an evaluator that panicked, did not end, or returned an effect that its own declaration rules out.
 #[derive(Debug)]
 pub(crate) struct EvaluatorFailed;
 
 impl Effects {
-    /// What a tool's annotations say of every call.
+    /// Returns the effects that a tool's annotations declare for every call.
     #[must_use]
     pub fn of_annotations(definition: &Definition) -> Self {
         let annotations = definition.annotations.as_ref();
@@ -102,7 +102,7 @@ impl Effects {
         })
     }
 
-    /// Whether the arguments make a difference.
+    /// Returns true if the effect depends on the arguments.
     #[must_use]
     pub const fn is_dynamic(&self) -> bool {
         matches!(self, Self::Table(_) | Self::Function(_))
@@ -126,7 +126,7 @@ impl Effects {
         }
     }
 
-    /// What any call may do.
+    /// Returns the worst case of all calls.
     #[must_use]
     pub fn worst(&self) -> EffectiveHints {
         match self {
@@ -137,8 +137,8 @@ impl Effects {
         }
     }
 
-    /// What a call with these arguments does. They have passed the schema, and `prepared` was made of them; it comes back,
-    /// unless an evaluator does not let go of it.
+    /// Evaluates a call. The arguments match the schema, and `prepared` was made from them. Returns `prepared` too, unless an
+    /// evaluator took it and did not end.
     pub(crate) async fn of(
         &self,
         arguments: &Value,
@@ -148,7 +148,7 @@ impl Effects {
             Self::Unclassified | Self::Fixed(_) => (Some(prepared), Ok(self.worst().into())),
             Self::Table(table) => (Some(prepared), Ok(table.annotations_of(arguments).into())),
             Self::Function(at_most) => {
-                // Elsewhere, because nobody can stop a function that does not end.
+                // On another thread, because a function that does not end cannot be stopped.
                 let evaluation = tokio::task::spawn_blocking(move || {
                     let said = catch_unwind(AssertUnwindSafe(|| prepared.annotations()));
                     (prepared, said)
@@ -173,7 +173,7 @@ impl Effects {
         }
     }
 
-    /// What a call may do whose arguments are not complete yet.
+    /// Returns what a call may do if its arguments are not complete yet.
     pub(crate) fn of_partial(&self, arguments: &Value) -> EffectiveHints {
         match self {
             Self::Table(table) => EffectiveHints::resolved(table.of_partial(arguments)),
@@ -182,7 +182,8 @@ impl Effects {
     }
 }
 
-/// What a tool's annotations say, where nothing else says it. Silence is no classification: the author hears of it.
+/// Returns the effects that a tool's annotations declare. If they declare none, the log warns the author: no hints are no
+/// classification.
 pub(super) fn said_by(definition: &Definition) -> Effects {
     if definition.annotations.as_ref().map(declared).unwrap_or_default() == DeclaredHints::default()
     {
@@ -191,7 +192,7 @@ pub(super) fn said_by(definition: &Definition) -> Effects {
     Effects::of_annotations(definition)
 }
 
-/// What an evaluator said, if that is no more than its tool's worst case, and its fields can be sent.
+/// Returns the result of an evaluator, if it is no riskier than the tool's worst case and its fields can be sent.
 fn believed(said: Option<Annotations>, at_most: Hints) -> Result<Evaluated, EvaluatorFailed> {
     let said = said.ok_or(EvaluatorFailed)?;
     let hints = said.hints();
@@ -212,7 +213,7 @@ fn believed(said: Option<Annotations>, at_most: Hints) -> Result<Evaluated, Eval
     Ok(said.into())
 }
 
-/// Adds fields beside the hints; they replace what the tool declares for all its calls.
+/// Adds fields besides the hints; they replace what the tool declares for all its calls.
 pub(crate) fn add_fields(fields: &Map<String, Value>, annotations: &mut ToolAnnotations) {
     for (name, value) in fields {
         match (name.as_str(), value) {
@@ -222,22 +223,22 @@ pub(crate) fn add_fields(fields: &Map<String, Value>, annotations: &mut ToolAnno
     }
 }
 
-/// The fields beside the hints. They go into metadata as well: SDKs with closed types drop the members of annotations that they do
-/// not know, and keep metadata.
+/// Returns the fields besides the hints. They are sent as metadata too: SDKs with closed types drop members of annotations that
+/// they do not know, and keep metadata.
 pub(crate) fn fields(annotations: &ToolAnnotations) -> Option<Object> {
     let all = Object::decode((&*raw(annotations)).into()).ok()?;
     let fields = HINT_NAMES.iter().fold(all, |fields, name| fields.without(name));
     (!fields.is_empty()).then_some(fields)
 }
 
-/// Exactly four hints, as they are sent.
+/// Returns annotations with exactly the four hints.
 pub(crate) fn annotations(hints: Hints) -> ToolAnnotations {
     let mut annotations = ToolAnnotations::new();
     write(hints.declared(), &mut annotations);
     annotations
 }
 
-/// What annotations declare.
+/// Returns what annotations declare.
 pub(crate) fn declared(annotations: &ToolAnnotations) -> DeclaredHints {
     DeclaredHints {
         read_only: annotations.read_only_hint,
@@ -248,7 +249,7 @@ pub(crate) fn declared(annotations: &ToolAnnotations) -> DeclaredHints {
     }
 }
 
-/// What a server of ours declares: hints, and the effect beside them in `_meta`.
+/// Returns what a Candor server declares: hints, and the effect in `_meta`.
 pub(crate) fn declared_beside(
     annotations: &ToolAnnotations,
     meta: Option<&Object>,
@@ -262,7 +263,7 @@ pub(crate) fn declared_beside(
     }
 }
 
-/// Writes declared hints into annotations; what else stands there stays.
+/// Writes declared hints into annotations, and keeps their other members.
 pub(crate) fn write(declared: DeclaredHints, annotations: &mut ToolAnnotations) {
     annotations.read_only_hint = declared.read_only;
     annotations.destructive_hint = declared.destructive;

@@ -1,4 +1,4 @@
-//! A tool with everything that can be known of it before a call.
+//! A tool with everything that is known about it before a call.
 
 use std::sync::{Arc, OnceLock};
 
@@ -20,44 +20,44 @@ use super::split::{self, SplitTool};
 use super::{Effects, Tool, coverage, effects, secret, warning};
 use crate::arguments::Arguments;
 
-/// Of a tool of which models see no more than the name.
+/// The warning for a tool without a description: models see only its name.
 const UNDESCRIBED: &str = "it has no description, so models see no more than its name: write a comment (`///`) above the function, or \
      add `.description(…)`";
 
-/// Of a definition that promises what the tool cannot do.
+/// The error for a definition that promises what the tool cannot do.
 const UNEVALUATED: &str = "its definition says `dynamicAnnotations: true`, but nothing evaluates its calls: declare effects that \
      depend on arguments, such as `.effects(table)` or `.effects_by(…)`, or remove the member";
 
-/// A tool that has been checked.
+/// A checked tool.
 pub(crate) struct RegisteredTool {
     pub(crate) tool: Arc<dyn Tool>,
-    /// As it is listed: the author's, with what the framework adds.
+    /// The definition as listed: the author's, with what the framework adds.
     pub(crate) definition: Definition,
-    /// What the arguments must be, those of the framework aside.
+    /// The schema of the arguments, without those of the framework.
     pub(crate) input: Arc<Schema>,
     pub(crate) output: Option<Arc<Schema>>,
     pub(crate) mirrors: Vec<Mirror>,
     pub(crate) effects: Effects,
-    /// How its calls are recognised when they come again.
+    /// How the server recognizes a repeated call.
     pub(crate) idempotency: Idempotency,
-    /// Whether the author's function takes the argument for the key itself.
+    /// Whether the author's function takes the key argument itself.
     pub(crate) takes_key: bool,
-    /// Which of its calls a person is asked about, at least.
+    /// The author's minimum ask level.
     pub(crate) ask: AskLevel,
-    /// Whether results stand in a box of one field.
+    /// Whether results are in a box of one field.
     pub(crate) boxed: bool,
     pub(crate) safeguards: Safeguards,
     /// The tool that shows what a call would do.
     pub(crate) preview_name: Option<String>,
-    /// Whether it only stands in the place of one that cannot be used.
+    /// Whether it replaces a tool that cannot be used.
     pub(super) broken: bool,
-    /// The schemas of its types that cannot be used, and are replaced.
+    /// The schemas of its types that cannot be used and are replaced.
     pub(crate) schema_problems: Vec<SchemaProblem>,
     digest: OnceLock<[u8; 32]>,
 }
 
 impl RegisteredTool {
-    /// Checks a tool; says what is wrong with it.
+    /// Checks a tool. Fails with what is wrong with it.
     pub(crate) fn of(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let definition = tool.definition().clone();
         if definition.description.as_deref().is_none_or(|text| text.trim().is_empty()) {
@@ -69,14 +69,14 @@ impl RegisteredTool {
         Ok(entry)
     }
 
-    /// What stands in the place of a tool that cannot be used.
+    /// Returns the entry for the replacement of a tool that cannot be used.
     pub(super) fn broken(tool: Broken) -> Result<Self, String> {
         let (definition, effects) = (tool.definition().clone(), tool.effects());
         let entry = Self::checked(Arc::new(tool), definition, effects, Derived::default())?;
         Ok(Self { broken: true, ..entry })
     }
 
-    /// The preview that is made with this tool: its arguments, and what `plan` makes of them.
+    /// Returns the preview that is made with this tool: it takes the tool's arguments and runs `plan`.
     pub(super) fn preview(&self, plan: Arc<dyn Tool>) -> Result<Self, String> {
         let name = self.preview_name.clone().unwrap_or_default();
         if name.len() > split::LONGEST_NAME {
@@ -96,7 +96,7 @@ impl RegisteredTool {
             "Shows what {} would do with the same arguments, without doing it.{token}",
             self.name()
         ));
-        // A tool that touches nothing external does not do so for its preview, either.
+        // The preview of a local tool is local, too.
         let reads = match self.effects.worst().hints.is_open_world() {
             true => Hints::READS,
             false => Hints::READS.closed_world(),
@@ -152,7 +152,7 @@ impl RegisteredTool {
             let with_key = idempotency::with_key(&published, idempotency)?;
             definition.input_schema = raw(&with_key.schema);
             published = with_key.schema;
-            // Also if the type's own schema is replaced: its member must not be taken for the framework's.
+            // Also if the type's own schema is replaced: the argument is the author's, not the framework's.
             takes_key = with_key.authors || names_key(tool.definition());
         }
         let safeguards = tool.safeguards();
@@ -169,7 +169,7 @@ impl RegisteredTool {
             let meta = definition.meta.take().unwrap_or_default();
             definition.meta = Some(meta.with(extension::IDEMPOTENCY, &said));
         }
-        // `{}` declares nothing, so every wire leaves it out.
+        // `{}` declares nothing, so it is not sent.
         definition.annotations.take_if(|declared| raw(declared).get() == "{}");
         if let (true, Some(annotations)) = (idempotency.is_certain(), &mut definition.annotations) {
             annotations.idempotent_hint = Some(true);
@@ -197,19 +197,19 @@ impl RegisteredTool {
         Ok(entry)
     }
 
-    /// The tool's name, whatever part of it was called.
+    /// Returns the tool's name, even if a part of it was called.
     pub(crate) fn name(&self) -> &str {
         &self.definition.name
     }
 
-    /// The arguments without the key, which is another one in each call. Where the key is no argument, what bears its name is one
-    /// like any other.
+    /// Returns the arguments without the key, which differs between operations. If the tool has no key argument, an argument of
+    /// that name is like any other.
     pub(crate) fn without_key(&self, arguments: &Arguments) -> Arguments {
         let arguments = arguments.clone();
         if self.idempotency.has_argument() { arguments.without(KEY_ARGUMENT) } else { arguments }
     }
 
-    /// A digest of the tool as it is defined: another one is another tool, whatever its name.
+    /// Returns a digest of the tool's definition. Another digest means another tool, whatever its name.
     pub(crate) fn digest(&self) -> &[u8; 32] {
         self.digest.get_or_init(|| Sha256::digest(raw(&self.definition).get()).into())
     }
@@ -219,36 +219,36 @@ impl RegisteredTool {
         !self.schema_problems.iter().any(|problem| problem.role == SchemaRole::Input)
     }
 
-    /// The arguments whose values history may have. None if no schema tells which arguments are secrets.
+    /// Returns the arguments whose values history may show: none, if no schema tells which arguments are secrets.
     pub(crate) fn recorded(&self) -> &[String] {
         if self.has_input() { self.tool.recorded() } else { &[] }
     }
 
-    /// The arguments without their secrets.
+    /// Returns the arguments with their secrets redacted.
     pub(crate) fn covered(&self, arguments: &Value) -> Value {
         let definition = if self.has_input() { &self.definition } else { self.tool.definition() };
         let schema = serde_json::from_str(definition.input_schema.get()).unwrap_or_default();
         secret::covered(&schema, arguments)
     }
 
-    /// Whether the arguments make a difference to what a call does, be it only the one that makes it repeatable.
+    /// Returns true if the effect depends on the arguments, even if only on the key, which makes a call safe to retry.
     pub(crate) fn is_dynamic(&self) -> bool {
         self.effects.is_dynamic() || self.is_keyed_at_will()
     }
 
-    /// Whether a key among the arguments, which may be there or not, makes a call repeatable.
+    /// Returns true if an optional key argument makes a call safe to retry.
     pub(super) fn is_keyed_at_will(&self) -> bool {
         self.idempotency == Idempotency::Argument
             && self.effects.declares()
             && !self.effects.worst().hints.is_idempotent()
     }
 
-    /// What any call may do.
+    /// Returns the worst case of all calls.
     pub(crate) fn worst(&self) -> EffectiveHints {
         self.of_keyed(self.effects.worst(), false)
     }
 
-    /// What a call does that is known to do this at most, if it has a key.
+    /// Takes the key of a call into account: with a key, the call is safe to retry.
     pub(crate) fn of_keyed(&self, effective: EffectiveHints, has_key: bool) -> EffectiveHints {
         let by_key = has_key || self.idempotency.is_certain();
         if !by_key || effective.hints.is_idempotent() {
@@ -262,7 +262,7 @@ impl RegisteredTool {
         }
     }
 
-    /// Returns what a call does together with where that is known from, so that an assumption is not taken for a declaration.
+    /// Returns the hints of a call with their sources, so that an assumption is not taken for a declaration.
     pub(crate) fn with_sources(&self, hints: Hints) -> EffectiveHints {
         match self.effects {
             Effects::Unclassified | Effects::Fixed(_) => {
@@ -272,7 +272,7 @@ impl RegisteredTool {
         }
     }
 
-    /// The parts that it can be listed as.
+    /// Returns the parts that the tool can be listed as.
     pub(super) fn parts(&self) -> Result<Vec<SplitTool>, String> {
         let Effects::Table(table) = &self.effects else { return Ok(Vec::new()) };
         let definition = &self.definition;
@@ -291,7 +291,7 @@ impl RegisteredTool {
     }
 }
 
-/// An input schema with the argument for the token of a preview.
+/// Returns an input schema with the argument for the plan token.
 fn with_plan(mut schema: Value, preview: &str, always: bool) -> Result<Value, String> {
     let told = format!("The {PLAN_ARGUMENT} from a fresh {preview} with the same arguments.");
     let properties = schema["properties"].as_object_mut();
@@ -313,13 +313,13 @@ fn with_plan(mut schema: Value, preview: &str, always: bool) -> Result<Value, St
     Ok(schema)
 }
 
-/// What is known of an input schema that can be used.
+/// A usable input schema.
 pub(super) struct InputSchema {
     schema: Value,
     compiled: Arc<Schema>,
 }
 
-/// Reads the input schema. Replaces it if it is a type's and cannot be used.
+/// Returns the input schema. Replaces it if it is derived from a type and cannot be used.
 fn usable_input(
     definition: &mut Definition,
     derived: Derived,
@@ -335,7 +335,7 @@ fn usable_input(
     }
 }
 
-/// Compiles the output schema, if there is one. Removes it if it is a type's and cannot be used.
+/// Compiles the output schema, if there is one. Removes it if it is derived from a type and cannot be used.
 fn usable_output(
     definition: &mut Definition,
     derived: Derived,
@@ -393,13 +393,13 @@ fn input(written: &RawValue) -> Result<InputSchema, String> {
     Ok(InputSchema { schema, compiled })
 }
 
-/// Returns true if the author's function takes the argument for the key itself.
+/// Returns true if the author's function takes the key argument itself.
 fn names_key(definition: &Definition) -> bool {
     let schema: Option<Value> = serde_json::from_str(definition.input_schema.get()).ok();
     schema.is_some_and(|schema| schema["properties"].get(KEY_ARGUMENT).is_some())
 }
 
-/// A schema as a value; a string in its place says why there is none.
+/// Parses a schema. A string instead of a schema is the reason why there is none.
 fn read(schema: &RawValue) -> Result<Value, String> {
     match serde_json::from_str(schema.get()).map_err(|e| e.to_string())? {
         Value::String(complaint) => Err(complaint),

@@ -1,4 +1,4 @@
-//! How a tool fails: what the caller reads, and what only the log does.
+//! How a tool fails: what the caller reads, and what only the log contains.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -17,14 +17,14 @@ use crate::trace;
 
 pub use candor_protocol::names::failure as code;
 
-/// What the caller is told of a failure that is not for it to read.
+/// The text for the caller if only the log has the reason.
 const HIDDEN: &str = "It failed unexpectedly; the server's log says why.";
 
 /// A failure that the model should read: it becomes a result with `isError`.
 ///
-/// Say what happened and what to do now. What a stranger may not see goes into [`ToolError::internal`], or arrives by
-/// `?`: any error converts, its text goes to the log, and the caller learns only that something failed. A mere text does not convert:
-/// `.map_err(ToolError::new)?` tells it to the caller, `.map_err(ToolError::internal)?` to the log.
+/// Say what happened and what to do next. What the caller must not see belongs in [`ToolError::internal`]. Any error also converts
+/// with `?`: its text goes to the log, and the caller learns only that something failed. Plain text does not convert:
+/// `.map_err(ToolError::new)?` sends it to the caller, `.map_err(ToolError::internal)?` to the log.
 ///
 /// ```
 /// use std::time::Duration;
@@ -47,7 +47,7 @@ pub struct ToolError(Box<Failure>);
 struct Failure {
     code: Cow<'static, str>,
     message: Cow<'static, str>,
-    /// For the log alone.
+    /// For the log only.
     internal: Option<String>,
     retry: Retry,
     instead: Option<(String, Value)>,
@@ -55,9 +55,9 @@ struct Failure {
     content: Vec<Content>,
     /// More for programs, from the framework.
     details: Vec<(&'static str, Value)>,
-    /// The tool says that nothing has happened.
+    /// The tool reports that nothing has happened.
     not_started: bool,
-    /// A question had no answer; some clients learn that as a protocol error.
+    /// A question had no answer; some clients receive that as a protocol error.
     asked: Option<AskError>,
 }
 
@@ -70,7 +70,7 @@ enum Retry {
 }
 
 impl ToolError {
-    /// A failure in words for the caller.
+    /// Creates a failure with a message for the caller.
     pub fn new(message: impl Into<Cow<'static, str>>) -> Self {
         Self(Box::new(Failure {
             code: code::FAILED.into(),
@@ -86,14 +86,14 @@ impl ToolError {
         }))
     }
 
-    /// A failure whose reason goes to the log and to nobody else.
+    /// Creates a failure whose reason goes to the log only.
     pub fn internal(reason: impl fmt::Display) -> Self {
         let mut error = Self::new(HIDDEN).code(code::INTERNAL);
         error.0.internal = Some(reason.to_string());
         error
     }
 
-    /// Arguments that do not fit.
+    /// Creates the failure of invalid arguments.
     pub(crate) fn invalid(tool: &str, invalid: Invalid) -> Self {
         let message = format!("Invalid arguments for {tool}: {invalid}");
         let mut error = Self::new(message).code(code::INVALID_ARGUMENTS);
@@ -101,43 +101,44 @@ impl ToolError {
         error
     }
 
-    /// A stable word for programs: it should not change when the message does.
+    /// Sets a stable word for programs: it should not change when the message does.
     #[must_use]
     pub fn code(mut self, code: impl Into<Cow<'static, str>>) -> Self {
         self.0.code = code.into();
         self
     }
 
-    /// More about it, for the log alone.
+    /// Adds a reason for the log only.
     #[must_use]
     pub fn log(mut self, reason: impl fmt::Display) -> Self {
         self.0.internal = Some(reason.to_string());
         self
     }
 
-    /// The same call may succeed after this time.
+    /// Reports that the same call may succeed after this time.
     #[must_use]
     pub fn retry_after(mut self, time: Duration) -> Self {
         self.0.retry = Retry::After(time);
         self
     }
 
-    /// The same call will never succeed.
+    /// Reports that the same call will never succeed.
     #[must_use]
     pub fn never_retry(mut self) -> Self {
         self.0.retry = Retry::Never;
         self
     }
 
-    /// Nothing has happened: the same call, under the same key, may be started again. Say it only if you are sure. Without
-    /// it, the failure of a call that has a key is its outcome, and every repetition is answered with it.
+    /// Reports that nothing has happened: the same call, with the same key, may start again. Use it only if you are sure. Without
+    /// it, the failure of a call with a key is its outcome, and every retry receives it. Calls whose effect is safe to retry are an
+    /// exception.
     #[must_use]
     pub fn not_started(mut self) -> Self {
         self.0.not_started = true;
         self
     }
 
-    /// Whether it says no more than that now is not the time.
+    /// Returns true if the error only means "retry later".
     pub(crate) fn is_passing(&self) -> bool {
         matches!(
             &*self.0.code,
@@ -154,27 +155,26 @@ impl ToolError {
         [code::DENIED, code::APPROVAL_UNAVAILABLE].contains(&&*self.0.code)
     }
 
-    /// Whether nothing has happened: the tool says so, or it ended with a question that had no answer, before which nothing
-    /// may happen.
+    /// Returns true if nothing has happened: the tool reports it, or it ended with an unanswered question. Before a question,
+    /// handlers have no effect.
     pub(crate) fn is_not_started(&self) -> bool {
         self.0.not_started || self.0.asked.is_some()
     }
 
-    /// The tool to call instead, or first. A message that names it in backticks says so itself; to any other a sentence is
-    /// added.
+    /// Names the tool to call instead, or first. Adds a sentence about it, unless the message names the tool in backticks.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>, arguments: Value) -> Self {
         self.0.instead = Some((tool.into(), arguments));
         self
     }
 
-    /// What is wrong with one argument, named by its JSON Pointer: `"/invoice/id"`.
+    /// Adds what is wrong with one argument, named by its JSON Pointer: `"/invoice/id"`.
     #[must_use]
     pub fn field(self, pointer: impl Into<String>, problem: impl Into<String>) -> Self {
         self.violation(Violation::new(pointer, problem))
     }
 
-    /// The same with what was expected there, and with the values that are allowed.
+    /// Adds what is wrong with one argument, with what was expected and which values are allowed.
     ///
     /// ```
     /// use candor_server::tool::{ToolError, Violation};
@@ -193,7 +193,7 @@ impl ToolError {
         self
     }
 
-    /// It is the framework that says so, not the tool: programs can tell, whatever code a tool has chosen for itself.
+    /// Marks the error as the framework's, not the tool's. Programs can tell, whatever code a tool has chosen for itself.
     pub(crate) fn by_server(self) -> Self {
         self.detail("raisedBy", "server".into())
     }
@@ -202,19 +202,19 @@ impl ToolError {
         &self.0.fields
     }
 
-    /// Content to go with the message: an image, a link.
+    /// Adds content to the message, such as an image or a link.
     #[must_use]
     pub fn content(mut self, content: impl IntoIterator<Item = Content>) -> Self {
         self.0.content.extend(content);
         self
     }
 
-    /// The protocol error that it is for a client of this era, if it is one.
+    /// Returns the protocol error for a client of this era, if this is one.
     pub(crate) fn protocol_error(&self, era: Era) -> Option<ErrorObject> {
         self.0.asked.as_ref().and_then(|asked| asked.protocol_error(era))
     }
 
-    /// The result that the caller gets. Writes the log.
+    /// Returns the result that the caller gets, and logs the failure.
     pub(crate) fn into_result(self, tool: &str) -> CallToolResult {
         let (code, trace_id) = (&*self.0.code, trace::id());
         match &self.0.internal {
@@ -232,7 +232,7 @@ impl ToolError {
         result
     }
 
-    /// What to do now, a sentence each.
+    /// Returns what to do next, one sentence each.
     fn advice(&self) -> Vec<String> {
         let failure = &self.0;
         let mut advice = Vec::new();
@@ -252,7 +252,7 @@ impl ToolError {
         }
         match failure.retry {
             Retry::Unknown => {}
-            // What it says already: not before it is settled.
+            // The message already asks to resolve it first.
             Retry::Never if failure.code == code::OUTCOME_UNKNOWN => {}
             Retry::Never => advice.push("Do not try the same call again.".to_owned()),
             Retry::After(time) => {
@@ -262,14 +262,14 @@ impl ToolError {
         advice
     }
 
-    /// The same for programs, with the name by which the log knows it.
+    /// Returns the details for programs, with the trace ID that the log has.
     fn told(&self) -> Value {
         let mut told = self.details();
         told["traceId"] = trace::id().into();
         told
     }
 
-    /// What is wrong and what to do, for programs.
+    /// Returns what is wrong and what to do, for programs.
     fn details(&self) -> Value {
         let failure = &self.0;
         let mut details = json!({"code": failure.code});
@@ -294,7 +294,7 @@ impl ToolError {
         details
     }
 
-    /// The same where results cannot be errors: for resources and prompts.
+    /// Returns a protocol error, for resources and prompts, whose results cannot be errors. Logs the failure.
     pub(crate) fn into_protocol_error(self, era: Era) -> ErrorObject {
         if let Some(error) = self.protocol_error(era) {
             return error;
@@ -308,7 +308,7 @@ impl ToolError {
     }
 }
 
-/// What is wrong with single arguments, for programs.
+/// Returns what is wrong with single arguments, for programs.
 pub(crate) fn fields(violations: &[Violation]) -> Value {
     let field = |violation: &Violation| {
         let mut field = json!({"pointer": violation.pointer, "problem": violation.problem});
@@ -324,7 +324,7 @@ pub(crate) fn fields(violations: &[Violation]) -> Value {
 }
 
 impl fmt::Display for ToolError {
-    /// What the caller reads.
+    /// Writes what the caller reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let failure = &self.0;
         f.write_str(&failure.message)?;
@@ -337,7 +337,7 @@ impl fmt::Display for ToolError {
 }
 
 impl<E: std::error::Error + Send + Sync + 'static> From<E> for ToolError {
-    /// `?` on any error: its text, with the reasons behind it, goes to the log and to nobody else.
+    /// Converts any error, for `?`. Its text, with its sources, goes to the log only. An [`AskError`] is for the caller.
     fn from(error: E) -> Self {
         let error: Box<dyn std::error::Error + Send + Sync> = Box::new(error);
         match error.downcast::<AskError>() {

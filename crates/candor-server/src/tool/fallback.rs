@@ -1,8 +1,8 @@
-//! Schemas that a tool's Rust types have, and that cannot be used: the derivation panicked, or no validator takes what came out.
+//! Schemas of a tool's Rust types that cannot be used: the derivation panicked, or no validator accepts the result.
 //!
-//! Such a schema costs no more than itself. The input schema is replaced by one that takes any object, because the types check the
-//! arguments when they are read; the output schema is left out. A schema that an author wrote by hand is not replaced: no type
-//! stands behind it, so nothing would check the arguments.
+//! Such a schema does not make the tool unusable. The input schema is replaced by one that accepts any object, because the types
+//! check the arguments when they are read. The output schema is omitted. A schema that an author wrote by hand is not replaced:
+//! without a type behind it, nothing would check the arguments.
 
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -23,17 +23,17 @@ pub struct Derived {
     pub(super) output: bool,
 }
 
-/// Which schema of a tool.
+/// The role of a schema in a tool.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum SchemaRole {
-    /// That of its arguments.
+    /// The schema of its arguments.
     Input,
-    /// That of its structured content.
+    /// The schema of its structured content.
     Output,
 }
 
 impl SchemaRole {
-    /// `input` or `output`.
+    /// Returns `input` or `output`.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -47,7 +47,7 @@ impl SchemaRole {
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SchemaProblem {
-    /// Which schema.
+    /// The schema's role.
     pub role: SchemaRole,
     /// Why it cannot be used. For operators: it may quote a panic.
     pub problem: String,
@@ -58,7 +58,7 @@ impl SchemaProblem {
         Self { role, problem }
     }
 
-    /// Tells the log.
+    /// Logs the problem.
     pub(super) fn warn(&self, tool: &str) {
         let what = match self.role {
             SchemaRole::Input => "the server publishes one that takes any object",
@@ -74,7 +74,7 @@ impl fmt::Display for SchemaProblem {
     }
 }
 
-/// Tells clients which schemas are missing, and not why.
+/// Tells clients which schemas are missing, but not why.
 pub(super) fn mark(definition: &mut Definition, problems: &[SchemaProblem]) {
     if problems.is_empty() {
         return;
@@ -84,14 +84,14 @@ pub(super) fn mark(definition: &mut Definition, problems: &[SchemaProblem]) {
     definition.meta = Some(meta.with(extension::SCHEMA, &json!({"unavailable": roles})));
 }
 
-/// Returns true if a type is read from the members of an object that it names: a struct. For a type that has no schema.
+/// Returns true if a type deserializes from the named members of an object, as a struct does. For a type that has no schema.
 pub(super) fn reads_struct<T: DeserializeOwned>() -> bool {
     let mut is_struct = false;
     let _ = T::deserialize(SchemaProbe(&mut is_struct));
     is_struct
 }
 
-/// Learns what a type asks for, and gives nothing.
+/// Records what a type asks for, and provides no value.
 struct SchemaProbe<'p>(&'p mut bool);
 
 impl<'de> Deserializer<'de> for SchemaProbe<'_> {
@@ -125,10 +125,10 @@ impl<'de> Deserializer<'de> for SchemaProbe<'_> {
     }
 }
 
-/// Derives a schema, or returns what the derivation said when it panicked.
+/// Derives a schema, or returns the message of a panic.
 pub(super) fn derive<S>(derivation: impl FnOnce() -> S) -> Result<S, Box<RawValue>> {
     catch_unwind(AssertUnwindSafe(derivation)).map_err(|panic| {
-        // No schema is a string, so this one is a complaint.
+        // No schema is a string, so a string is an error message.
         raw(&format!("the derivation panicked: {}", panic_reason(&*panic)))
     })
 }

@@ -1,7 +1,7 @@
-//! Putting a set of tools together: each is checked by itself, then all of them beside each other.
+//! Builds a set of tools: checks each tool by itself, then all of them together.
 //!
-//! What is wrong with a tool stops a list that its author can mend before anybody is served. In one that a provider gives, it
-//! costs that tool, and those that would promise what they cannot keep without it.
+//! In a list that its author can fix before the server starts, a faulty tool is an error. In a list from a tool source, only that
+//! tool is refused, with the tools that cannot keep their promises without it.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -13,16 +13,16 @@ use super::neighbours;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
 
-/// What becomes of a tool that cannot be used.
+/// What happens to a tool that cannot be used.
 #[derive(Clone, Copy)]
 pub(super) enum Unusable {
-    /// There is no set.
+    /// The set cannot be built.
     Fails,
     /// It is listed, and its calls are refused.
     IsTold,
 }
 
-/// A tool that was given, with the preview that is made with it.
+/// A tool to register, with the preview that is made with it.
 struct ToolCandidate {
     tool: Arc<dyn Tool>,
     entry: Arc<RegisteredTool>,
@@ -39,7 +39,7 @@ impl ToolCandidate {
         }
     }
 
-    /// A tool that cannot be used has no preview: there is nothing to look at.
+    /// Replaces a tool that cannot be used, or fails. The replacement has no preview: there is nothing to show.
     fn broken(
         tool: Arc<dyn Tool>,
         problem: String,
@@ -69,7 +69,7 @@ fn checked(tool: &Arc<dyn Tool>) -> Result<(RegisteredTool, Option<RegisteredToo
     Ok((entry, preview))
 }
 
-/// The set of these tools.
+/// Builds the set of these tools.
 pub(super) fn gather(
     tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     unusable: Unusable,
@@ -88,13 +88,13 @@ pub(super) fn gather(
             neighbours::warn(&set);
             return Ok(set);
         }
-        // Who relies on one that has just turned out to be of no use is found in the next round.
+        // The next round finds the tools that rely on those replaced here.
         given = without(given, faults, unusable)?;
     }
 }
 
-/// Names that more than one tool has, be it a preview that is made: nobody can say which is meant, so neither is. Whose preview it
-/// would have been goes with it.
+/// Returns the faults of tools that share a name, which may be that of a preview made with a tool. The name is ambiguous, so all of
+/// them are refused. If a preview shares its name, its tool is refused too.
 fn named_twice(given: &[ToolCandidate]) -> Vec<RegistrationError> {
     let mut times: HashMap<&str, usize> = HashMap::new();
     for entry in given.iter().flat_map(ToolCandidate::entries) {
@@ -114,7 +114,8 @@ fn named_twice(given: &[ToolCandidate]) -> Vec<RegistrationError> {
     faults
 }
 
-/// The tools after what was found of them, in their order. Of those with one name the first stands for all.
+/// Replaces the tools with faults, or fails. The order stays. Of several tools with one name, the first is replaced and the others
+/// are dropped.
 fn without(
     given: Vec<ToolCandidate>,
     faults: Vec<RegistrationError>,
@@ -130,12 +131,12 @@ fn without(
     }
     let (mut left, mut told) = (Vec::with_capacity(given.len()), HashSet::new());
     for one in given {
-        // What is wrong with a preview that is made with a tool is wrong with the tool.
+        // A fault of a preview that is made with a tool is a fault of the tool.
         let problem = one.entries().find_map(|entry| problems.get(entry.name()));
         match problem {
             None => left.push(one),
             Some(_) if !told.insert(one.entry.name().to_owned()) => {}
-            // What was found of it first is told.
+            // Keep the problem that was found first.
             Some(_) if one.entry.broken => left.push(one),
             Some(problem) => left.push(ToolCandidate::broken(one.tool, problem.clone(), unusable)?),
         }

@@ -1,49 +1,48 @@
-//! How a tool's calls are recognised when they come again.
+//! How the server recognizes a repeated call.
 //!
-//! *Idempotent by nature* is an effect (`#[tool(changes, idempotent)]`): to repeat the call is harmless. *Idempotent by
-//! key* is what is declared here: to repeat the call is not harmless, and the ledger sees to it that it does not happen. Only
-//! the first ever licenses a second start.
+//! *Idempotent by nature* is an effect (`#[tool(changes, idempotent)]`): a repeated call does no harm. *Idempotent by key* is
+//! declared here: a repeated call would do harm, and the ledger prevents it. Only the first allows a second start.
 
 pub use candor_protocol::names::argument::IDEMPOTENCY_KEY as KEY_ARGUMENT;
 use serde_json::{Value, json};
 
-/// What models are told about it. Without the last sentence they make up a new key for each attempt.
+/// The argument's description for models. Without the last sentence, they make a new key for each attempt.
 const WHAT_IT_IS: &str =
     "Unique key (e.g., UUID) for this operation. Prevents it from being done twice if retried.";
 const REUSE: &str = "Reuse the same key when you retry; take a new one only for a new operation.";
 
-/// How a tool's calls are recognised when they come again.
+/// How the server recognizes a repeated call.
 ///
-/// A client that knows how can send a key beside the arguments of *any* tool. The others are for callers that can only write
-/// arguments, which is what models are.
+/// A client can send a key beside the arguments of *any* tool, if it knows how. The other variants are for callers that can only
+/// write arguments, such as models.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Idempotency {
     /// By a key beside the arguments, if the client sends one.
     #[default]
     Beside,
-    /// By an argument `idempotency_key`, which may be left out.
+    /// By an optional argument `idempotency_key`.
     Argument,
-    /// By a key that must be there: as that argument, or beside it.
+    /// By a required key: as that argument, or beside it.
     Required,
-    /// By a key that is made of the arguments: [`Prepared::key`](super::Prepared::key).
+    /// By a key that is derived from the arguments: [`Prepared::key`](super::Prepared::key).
     Derived,
 }
 
 impl Idempotency {
-    /// Whether there is a key in every call.
+    /// Returns true if every call has a key.
     #[must_use]
     pub const fn is_certain(self) -> bool {
         matches!(self, Self::Required | Self::Derived)
     }
 
-    /// Whether a key may stand among the arguments.
+    /// Returns true if a key may be among the arguments.
     #[must_use]
     pub const fn has_argument(self) -> bool {
         matches!(self, Self::Argument | Self::Required)
     }
 
-    /// The word by which clients know it.
+    /// Returns the word for clients.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +61,7 @@ pub(super) struct WithKey {
     pub(super) authors: bool,
 }
 
-/// Adds the argument for the key, or adds to what the author has said about it.
+/// Adds the argument for the key, or extends the author's description of it.
 pub(super) fn with_key(schema: &Value, declared: Idempotency) -> Result<WithKey, String> {
     let mut schema = schema.clone();
     let Some(keywords) = schema.as_object_mut() else {
@@ -98,7 +97,7 @@ pub(super) fn with_key(schema: &Value, declared: Idempotency) -> Result<WithKey,
     Ok(WithKey { schema, authors })
 }
 
-/// Whether a property may be a text, perhaps among other things.
+/// Returns true if a property may be a string, perhaps among other types.
 fn takes_text(property: &Value) -> bool {
     let named = |value: &Value| match value {
         Value::String(name) => name == "string",

@@ -51,7 +51,7 @@ type Evaluate = dyn Fn(&Value) -> Annotations + Send + Sync;
 type DeriveKey = dyn Fn(&Value) -> String + Send + Sync;
 
 impl JsonTool {
-    /// A tool. The schema's root must be `"type": "object"`.
+    /// Creates a tool. The schema's root must be `"type": "object"`.
     pub fn new<F, R, O>(name: impl Into<String>, input_schema: &Value, handler: F) -> Self
     where
         F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
@@ -61,7 +61,7 @@ impl JsonTool {
         Self::from_definition(Definition::new(name, raw(input_schema)), handler)
     }
 
-    /// Makes a tool from its definition as JSON, the way `tools/list` shows it. All of it is published as it is.
+    /// Creates a tool from its definition as JSON, in the form of `tools/list`. All of it is published unchanged.
     ///
     /// Its annotations count as declared. [`hints`](Self::hints) and [`effects`](Self::effects) replace them.
     ///
@@ -101,7 +101,7 @@ impl JsonTool {
         Ok(Self::from_definition(made, handler))
     }
 
-    /// Makes a tool from its definition, which is published as it is.
+    /// Creates a tool from its definition, which is published unchanged.
     pub fn from_definition<F, R, O>(definition: Definition, handler: F) -> Self
     where
         F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
@@ -124,7 +124,7 @@ impl JsonTool {
         }
     }
 
-    /// A tool that takes any object.
+    /// Creates a tool that accepts any object.
     pub fn open<F, R, O>(name: impl Into<String>, handler: F) -> Self
     where
         F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,
@@ -134,25 +134,25 @@ impl JsonTool {
         Self::new(name, &candor_schema::permissive(), handler)
     }
 
-    /// What the tool does, for models and people.
+    /// Describes what the tool does, for models and users.
     #[must_use]
     pub fn description(mut self, description: impl Into<String>) -> Self {
         self.definition.description = Some(description.into());
         self
     }
 
-    /// The schema of the structured result, which every result is checked against.
+    /// Sets the schema of the structured result. Every result is checked against it.
     #[must_use]
     pub fn output_schema(mut self, schema: &Value) -> Self {
         self.definition.output_schema = Some(raw(schema));
         self
     }
 
-    /// What a call may do to the world, in the worst case.
+    /// Declares what a call may do in the worst case.
     #[must_use]
     pub fn annotations(mut self, annotations: ToolAnnotations) -> Self {
         self.definition.annotations = Some(annotations);
-        // The last word counts; a table goes further than annotations, and stays.
+        // The last declaration counts. Effects that depend on arguments are more precise than annotations, and stay.
         self.effects = self.effects.filter(Effects::is_dynamic);
         self
     }
@@ -168,14 +168,15 @@ impl JsonTool {
         tool
     }
 
-    /// What a call does, by its arguments: the first row that fits. Static annotations come from it.
+    /// Declares what a call does, by its arguments: the first matching row counts. The static annotations are computed from the
+    /// table.
     #[must_use]
     pub fn effects(mut self, table: EffectTable) -> Self {
         self.effects = Some(Effects::Table(Arc::new(table)));
         self
     }
 
-    /// What a call does, by a function of its arguments that has no effects itself, and is never riskier than `at_most`.
+    /// Declares what a call does, by a pure function of its arguments that is never riskier than `at_most`.
     /// It returns [`Hints`], or [`Annotations`] with further fields: `Hints::READS.with("networkAccessHint", false)`.
     #[must_use]
     pub fn effects_by<F, T>(mut self, at_most: Hints, effects: F) -> Self
@@ -188,8 +189,8 @@ impl JsonTool {
         self
     }
 
-    /// Nothing is known of what a call does: no hints are published, and callers expect the worst. A tool that has neither this
-    /// nor annotations nor effects is taken for the same, and the log warns of it.
+    /// Declares that the effect is unknown: no hints are published, and callers assume the worst case. A tool that has neither this
+    /// nor annotations nor effects counts as such, and the log warns about it.
     #[must_use]
     pub fn unclassified(mut self) -> Self {
         if let Some(annotations) = &mut self.definition.annotations {
@@ -199,14 +200,14 @@ impl JsonTool {
         self
     }
 
-    /// How its calls are recognised when they come again: by an argument that the framework adds.
+    /// Declares how the server recognizes a repeated call, for example by an argument that the framework adds.
     #[must_use]
     pub fn idempotency(mut self, idempotency: Idempotency) -> Self {
         self.idempotency = idempotency;
         self
     }
 
-    /// Makes the key of a call from its arguments, by a function that has no effects.
+    /// Derives the key of a call from its arguments, by a pure function.
     #[must_use]
     pub fn key_by(mut self, key: impl Fn(&Value) -> String + Send + Sync + 'static) -> Self {
         self.idempotency = Idempotency::Derived;
@@ -214,31 +215,31 @@ impl JsonTool {
         self
     }
 
-    /// Names the tool that takes a call back.
+    /// Names the tool that undoes a call.
     #[must_use]
     pub fn undo(self, tool: impl Into<String>) -> Self {
         self.guarded(|declared| declared.undo(tool))
     }
 
-    /// Names the tool that does less harm, where it will do.
+    /// Names a less harmful tool, to be preferred if it will do.
     #[must_use]
     pub fn instead(self, tool: impl Into<String>) -> Self {
         self.guarded(|declared| declared.instead(tool))
     }
 
-    /// How often one caller may call it, in this process.
+    /// Limits how often one caller may call it, in this process.
     #[must_use]
     pub fn rate(self, rate: RateLimit) -> Self {
         self.guarded(|declared| declared.rate(rate))
     }
 
-    /// Calls of tools of one group that are not read-only run one after another, in this process.
+    /// Adds the tool to a serial group. Calls of one group that are not read-only run one at a time, in this process.
     #[must_use]
     pub fn serial(self, group: impl Into<String>) -> Self {
         self.guarded(|declared| declared.serial(group))
     }
 
-    /// Shows what a call would do: a tool `preview_<name>` with the same arguments, which changes nothing.
+    /// Adds a preview: a tool `preview_<name>` with the same arguments that shows what a call would do and changes nothing.
     #[must_use]
     pub fn preview<F, R, O>(self, plan: F) -> Self
     where
@@ -256,13 +257,13 @@ impl JsonTool {
         self.guarded(|declared| declared.previewed_by(tool))
     }
 
-    /// A call that is not read-only needs the token of a fresh preview.
+    /// Requires the token of a fresh preview for calls that are not read-only.
     #[must_use]
     pub fn requires_preview(self) -> Self {
         self.guarded(Safeguards::requires_preview)
     }
 
-    /// Sentences that are not added to the description, because it says so already.
+    /// Omits generated sentences that the description already contains.
     #[must_use]
     pub fn omit(self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
         self.guarded(|declared| declared.omit(sentences))
@@ -273,14 +274,14 @@ impl JsonTool {
         self
     }
 
-    /// Asks a person about these calls before they start, whatever the server does.
+    /// Requires approval of these calls, whatever the server's own policy.
     #[must_use]
     pub fn ask(mut self, ask: AskLevel) -> Self {
         self.ask = ask;
         self
     }
 
-    /// Names arguments whose values may stand in history. Of the others it has the shape.
+    /// Names arguments whose values history may show. Of the others, it shows only the types.
     #[must_use]
     pub fn recorded(mut self, arguments: impl IntoIterator<Item = impl Into<String>>) -> Self {
         self.recorded.extend(arguments.into_iter().map(Into::into));

@@ -54,68 +54,69 @@ pub use provider::{IntoTools, ToolsProvider, shape};
 pub(crate) use publish::ListingOptions;
 pub use safeguards::{PLAN_ARGUMENT, RateLimit, Safeguards, Sentence};
 
-#[doc(hidden)] // for what `#[tool]` and `#[args]` write
+#[doc(hidden)] // for code that `#[tool]` and `#[args]` generate
 pub use candor_schema::{KeyedMap, MapKey, Natural, WideInteger, read_as};
 pub(crate) use set::ResolvedTool;
 pub use set::{RegistrationError, ToolSet};
 pub use split::Split;
-#[doc(hidden)] // for what `#[tool]` writes
+#[doc(hidden)] // for code that `#[tool]` generates
 pub use typed::{ArgumentFns, Carried, Input, ToolSpec, published, published_as};
 pub use typed::{GivenSchema, ToolBox, ToolFn, TypedTool};
 pub(crate) use words::undo_of_call;
 
-/// A tool, erased once: everything that differs between tools is behind these two functions.
+/// A tool. Everything that differs between tools is behind this trait.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is no tool",
     note = "functions that are marked `#[tool]` are added with `.tools(tools![…])`, a toolbox with `.tools(value.into_tools())`"
 )]
 pub trait Tool: Send + Sync + 'static {
-    /// The tool as it is listed.
+    /// Returns the tool as listed.
     fn definition(&self) -> &Definition;
 
-    /// Types the arguments, which have passed the input schema. What is prepared here is what runs.
+    /// Converts arguments that match the input schema into typed ones. What this prepares is what runs.
     fn prepare(&self, arguments: Arguments) -> Result<Box<dyn Prepared>, Invalid>;
 
-    /// What its calls do to the world; looked at once, when the tool is registered. Without annotations nobody knows, and the
-    /// log says so: a tool of which nothing can be said returns [`Effects::Unclassified`] itself.
+    /// Returns the effects of its calls. Called once, when the tool is registered. Without annotations they are unknown, and the
+    /// log warns about it. A tool whose effects cannot be declared returns [`Effects::Unclassified`] itself.
     fn effects(&self) -> Effects {
         effects::said_by(self.definition())
     }
 
-    /// How its calls are recognised when they come again; looked at once, when the tool is registered.
+    /// Returns how the server recognizes a repeated call. Called once, when the tool is registered.
     fn idempotency(&self) -> Idempotency {
         Idempotency::default()
     }
 
-    /// How it is undone, how often and in which order it may be called, what shows its effects before they happen; looked at
-    /// once, when the tool is registered.
+    /// Returns how it is undone, how often and in which order it may be called, and what previews it. Called once, when the tool is
+    /// registered.
     fn safeguards(&self) -> Safeguards {
         Safeguards::default()
     }
 
-    /// Which of its calls a person is asked about, at least.
+    /// Returns the author's minimum ask level.
     fn ask(&self) -> AskLevel {
         AskLevel::Never
     }
 
-    /// The arguments whose values may stand in history. Of the others it has the shape.
+    /// Returns the arguments whose values history may show. Of the others, it shows only the types.
     fn recorded(&self) -> &[String] {
         &[]
     }
 
-    /// The state that it cannot run without.
+    /// Returns the state that it cannot run without.
     fn needs(&self) -> &[Need] {
         &[]
     }
 
-    /// Which schemas of the definition are derived from types. The server replaces one of these that it cannot use; of any other it
-    /// makes an error.
+    /// Returns which schemas of the definition are derived from types. The server replaces such a schema if it cannot use it. Any
+    /// other schema that it cannot use is an error.
     #[doc(hidden)]
     fn derived(&self) -> Derived {
         Derived::default()
     }
 
-    /// What its author demands of arguments and no schema can demand; a tool with such a mistake is not registered.
+    /// Returns mistakes in what its author requires of arguments and no schema can express. A tool with a mistake is not
+    /// registered.
     #[doc(hidden)]
     fn mistakes(&self) -> &[String] {
         &[]
@@ -124,17 +125,17 @@ pub trait Tool: Send + Sync + 'static {
 
 /// A call that is ready to run, once.
 pub trait Prepared: Send {
-    /// What it will do, for a tool whose effects are a function of its typed arguments: hints, and any further fields of its
-    /// annotations. Must be pure.
+    /// Returns the hints of the call, and any further fields of its annotations. For a tool whose effects are a function of its
+    /// typed arguments. Must be pure.
     fn annotations(&self) -> Option<Annotations> {
         None
     }
 
-    /// The key that its arguments make, for a tool whose keys are [derived](Idempotency::Derived). Must be pure.
+    /// Returns the key that its arguments make, for a tool whose keys are [derived](Idempotency::Derived). Must be pure.
     fn key(&self) -> Option<String> {
         None
     }
 
-    /// Runs it.
+    /// Runs the call.
     fn run(self: Box<Self>, ctx: Ctx) -> BoxFuture<'static, Result<Output, ToolError>>;
 }

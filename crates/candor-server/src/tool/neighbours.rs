@@ -1,5 +1,5 @@
-//! What tools of one set say about each other: whom they name must be there, and what deletes by an id should stand beside
-//! something that shows which ids there are.
+//! Checks between the tools of one set. A tool that another one names must be present. If a tool deletes by an ID, another tool
+//! should show which IDs there are.
 
 use std::collections::HashMap;
 
@@ -11,7 +11,7 @@ use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
 use super::{warning, words};
 
-/// What is wrong with tools because of others: in their order, one fault each.
+/// Returns what is wrong with tools because of others: in their order, one fault each.
 pub(super) fn faults(set: &ToolSet) -> Vec<RegistrationError> {
     let mut shown = HashMap::new();
     let mut faults = Vec::new();
@@ -23,7 +23,7 @@ pub(super) fn faults(set: &ToolSet) -> Vec<RegistrationError> {
     faults
 }
 
-/// Checks one; `shown` has the previews of those before it, each with its tool.
+/// Checks one tool. `shown` has the previews of those before it, each with its tool.
 fn check(
     entry: &RegisteredTool,
     set: &ToolSet,
@@ -37,9 +37,9 @@ fn check(
         other if other.broken => Err(format!("its {role} tool {name:?} cannot be called")),
         other => Ok(other),
     };
-    // Who says yes to a call that can be taken back must not find out later that it cannot.
+    // A reviewer may approve a call because it can be undone, so the undo tool must work.
     declared.undo.as_deref().map(|name| usable("undo", name)).transpose()?;
-    // It is only ever the better way, and says itself why it is closed.
+    // It is only an alternative, and a broken one reports the reason itself.
     declared.instead.as_deref().map(|name| beside("instead", name)).transpose()?;
     if let Some(name) = &entry.preview_name {
         let preview = usable("preview", name)?;
@@ -54,7 +54,7 @@ fn check(
     Ok(())
 }
 
-/// Tells the log what an author may have overlooked in a set without faults.
+/// Logs what an author may have overlooked in a set without faults.
 pub(super) fn warn(set: &ToolSet) {
     for entry in set.entries().iter().filter(|entry| !entry.broken) {
         if let Some(id) = blind(entry, set) {
@@ -74,7 +74,7 @@ pub(super) fn warn(set: &ToolSet) {
     }
 }
 
-/// A preview changes nothing, and takes what its tool takes.
+/// Checks that a preview changes nothing and takes the arguments of its tool.
 fn fits(entry: &RegisteredTool, preview: &RegisteredTool) -> Result<(), String> {
     let name = preview.name();
     if !preview.worst().hints.is_read_only() {
@@ -92,12 +92,12 @@ fn fits(entry: &RegisteredTool, preview: &RegisteredTool) -> Result<(), String> 
     Ok(())
 }
 
-/// A schema without its words: what is said of an argument may differ.
+/// Removes the descriptions from a schema: those of a tool and its preview may differ.
 fn undescribed(schema: &mut Value) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(undescribed),
         Value::Object(members) => {
-            // A property of that name has no text.
+            // A property of that name has a schema as its value, not a string.
             members.retain(|name, value| !(name == "description" && value.is_string()));
             members.values_mut().for_each(undescribed);
         }
@@ -105,18 +105,18 @@ fn undescribed(schema: &mut Value) {
     }
 }
 
-/// The id by which a tool deletes, if nothing beside it tells which there are.
+/// Returns the ID by which a tool deletes, if no other tool shows which IDs there are.
 fn blind(entry: &RegisteredTool, set: &ToolSet) -> Option<String> {
     let deletes = match &entry.effects {
         Effects::Fixed(declared) => declared.destructive == Some(true),
-        // One that can also be asked what there is shows it itself.
+        // A tool that can also read shows them itself.
         Effects::Table(table) => {
             table.worst().is_destructive()
                 && !table.rows().iter().any(|row| row.hints().is_read_only())
         }
         Effects::Function(_) | Effects::Unclassified => false,
     };
-    // A preview is a look at what the id stands for.
+    // A preview shows what the ID refers to.
     if !deletes || entry.preview_name.is_some() {
         return None;
     }
@@ -126,7 +126,7 @@ fn blind(entry: &RegisteredTool, set: &ToolSet) -> Option<String> {
     ids.find(|id| !set.entries().iter().any(|other| shows(other, entry, id))).map(str::to_owned)
 }
 
-/// Whether a tool shows what there is: it reads, its name says that it lists, gets or finds, and of what.
+/// Returns true if a tool shows what there is: it reads, and by its name it lists, gets or finds what the ID refers to.
 fn shows(reader: &RegisteredTool, entry: &RegisteredTool, id: &str) -> bool {
     const VERBS: [&str; 5] = ["list", "get", "search", "find", "read"];
     let noun = match id.strip_suffix("_id") {
@@ -158,7 +158,7 @@ mod tests {
             .annotations(annotations)
     }
 
-    /// The ids by which tools delete that nobody shows.
+    /// Returns the IDs by which tools delete and that no tool shows.
     fn blind_in(tools: Vec<JsonTool>) -> Vec<String> {
         let tools = tools.into_iter().map(|tool| Arc::new(tool) as Arc<dyn Tool>);
         let set = ToolSet::new(tools).unwrap();

@@ -1,4 +1,4 @@
-//! What a tool returns, and how values of every kind become it.
+//! What a tool returns, and the conversion of values of every kind into it.
 
 use std::borrow::Cow;
 use std::sync::Arc;
@@ -17,9 +17,9 @@ use super::ToolError;
 use crate::response_capacity::SMALL;
 use crate::weight;
 
-/// What a tool returns: content for models and people, and a value for programs.
+/// What a tool returns: content for models and users, and a value for programs.
 ///
-/// Most tools return a type of their own, and this is made of it. Who wants to say two different things makes it:
+/// Most tools return a type of their own, which is converted into this. To send content that differs from the value, build it:
 ///
 /// ```
 /// use candor_server::{protocol::types::Content, tool::Output};
@@ -31,25 +31,25 @@ use crate::weight;
 #[derive(Debug, Clone, Default)]
 #[non_exhaustive]
 pub struct Output {
-    /// For models and people.
+    /// For models and users.
     pub content: Vec<Content>,
     /// For programs.
     pub structured: Option<Value>,
     /// Metadata of the result.
     pub meta: Option<Object>,
-    /// A whole result that the tool has made itself: sent as it is.
+    /// A whole result that the tool made itself: sent unchanged.
     given: Option<Box<CallToolResult>>,
-    /// The digest of a plan.
+    /// The state digest of a plan.
     pub(crate) plan: Option<String>,
 }
 
 impl Output {
-    /// Text, and nothing for programs.
+    /// Creates an output with text, and nothing for programs.
     pub fn text(text: impl Into<String>) -> Self {
         Self { content: vec![Content::text(text)], ..Self::default() }
     }
 
-    /// A value for programs, and the same as text for everybody else.
+    /// Creates an output with a value for programs, and the same value as text for models and users.
     #[must_use]
     pub fn structured(value: Value) -> Self {
         Self {
@@ -59,7 +59,7 @@ impl Output {
         }
     }
 
-    /// From a value whose type is known: objects are structured content, anything else stands in a box of one field,
+    /// Creates an output from a value of a known type. An object is structured content. Any other value is in a box of one field,
     /// as its schema says.
     pub(crate) fn of(value: Value, boxed: bool) -> Self {
         let mut content = Vec::new();
@@ -68,7 +68,7 @@ impl Output {
         Self { content, structured: Some(structured), ..Self::default() }
     }
 
-    /// From a value of which nothing is known before it is there.
+    /// Creates an output from a value whose type was unknown until now.
     pub(crate) fn of_any(value: Value) -> Self {
         match value {
             Value::Null => Self::text("null"),
@@ -80,7 +80,7 @@ impl Output {
         }
     }
 
-    /// The value for programs as it is to be checked, if there is one.
+    /// Returns the value for programs that is to be checked, if there is one.
     pub(crate) fn checked_value(&self) -> Option<Cow<'_, Value>> {
         match &self.given {
             None => self.structured.as_ref().map(Cow::Borrowed),
@@ -91,14 +91,14 @@ impl Output {
         }
     }
 
-    /// About how many bytes it has in memory.
+    /// Returns about how many bytes it has in memory.
     pub(crate) fn weight(&self) -> usize {
         let given = self.given.as_ref().map_or(0, |given| weight::of_result(given));
         let structured = self.structured.as_ref().map_or(0, weight::of_value);
         given + structured + weight::of_content(&self.content)
     }
 
-    /// Whether the tool itself says that this is a failure, of which no schema speaks.
+    /// Returns true if the tool itself reports a failure. No schema describes it.
     pub(crate) fn is_error(&self) -> bool {
         self.given.as_ref().is_some_and(|given| given.is_error == Some(true))
     }
@@ -120,10 +120,10 @@ fn boxed_value(value: Value) -> Value {
     Value::Object(Map::from_iter([(candor_schema::BOX_FIELD.to_owned(), value)]))
 }
 
-/// Adds a value as blocks of text: an array gives those of its elements.
+/// Adds a value as text blocks: an array adds those of its elements.
 ///
-/// Hosts that read text only show nothing of an absent or empty block, and models' interfaces refuse empty ones. So `null`, an empty
-/// string and an empty array are their JSON. [`Content::texts_of`] does the same for clients.
+/// Hosts that read only text show nothing for an absent or empty block, and model APIs reject empty ones. So `null`, an empty
+/// string and an empty array become their JSON. [`Content::texts_of`] does the same for clients.
 fn as_blocks(value: &Value, content: &mut Vec<Content>) {
     match value {
         Value::String(text) if !text.is_empty() => content.push(Content::text(text.as_str())),
@@ -139,10 +139,10 @@ fn text_block(text: String) -> Content {
     Content::text(if text.is_empty() { r#""""#.to_owned() } else { text })
 }
 
-/// An object that looks like a result is one, if it is a valid one.
+/// Decodes an object as a result, if it looks like one and is valid.
 fn as_result(members: &Map<String, Value>) -> Option<CallToolResult> {
     if !members.contains_key("content") {
-        // Everything else is optional in a result, so a word alone does not make one.
+        // Without `content`, one of these members must mark a result: the other members are too general.
         let telling = ["structuredContent", "isError"];
         if !telling.iter().any(|key| members.contains_key(*key)) {
             return None;
@@ -165,9 +165,9 @@ impl From<CallToolResult> for Output {
     }
 }
 
-/// What a handler may return. Implement it for types of yours whose content should not be their JSON text.
+/// A type that a handler may return. Implement it for your own types whose content should not be their JSON text.
 ///
-/// Typed tools may also return whatever is `Serialize` and `JsonSchema`, and any of it in a `Result`.
+/// Typed tools may also return any type that is `Serialize` and `JsonSchema`, and any of them in a `Result`.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "not something that a caller could be sent",
@@ -175,13 +175,13 @@ impl From<CallToolResult> for Output {
     note = "or return text, `Content`, a list of `Content`, or an `Output`; or implement `IntoOutput`"
 )]
 pub trait IntoOutput: Sized {
-    /// The schema of the structured content that every output has; none if there is no structured content.
+    /// Returns the schema of the structured content that every output has, or `None` if there is no structured content.
     #[must_use]
     fn schema() -> Option<OutputSchema> {
         None
     }
 
-    /// The same as an output.
+    /// Converts the value into an output.
     fn into_output(self) -> Result<Output, ToolError>;
 }
 
@@ -249,7 +249,7 @@ impl<T: Blocks> IntoOutput for T {
         let mut output = Output::default();
         self.push_into(&mut output.content);
         output.content.iter_mut().for_each(Content::drop_nulls);
-        // Hosts that show text only would show nothing.
+        // Hosts that show only text would show nothing.
         if output.content.is_empty() {
             output.content.push(Content::text(T::EMPTY));
         }
@@ -257,7 +257,7 @@ impl<T: Blocks> IntoOutput for T {
     }
 }
 
-/// Content, alone or in lists, tuples, maps and options: understood by every client, so it has no schema.
+/// Content, alone or in lists, tuples, maps and options. Every client understands it, so it has no schema.
 pub trait Blocks {
     /// The text that is sent if there is no block.
     const EMPTY: &str = "[]";

@@ -1,11 +1,11 @@
-//! What a preview returns that knows what it looked at.
+//! The result of a preview that reports the state it read.
 
 use candor_schema::OutputSchema;
 
 use super::{IntoOutput, Output, ToolError};
 
-/// A preview's answer, with a digest of the world that it looked at: a revision, a count, a hash of the rows. A call that
-/// follows the preview is refused if the digest is another one just before it starts.
+/// A preview's result, with a digest of the state that it read: a revision, a count, a hash of the rows. A call that follows the
+/// preview is refused if the digest is another one just before it starts.
 ///
 /// ```
 /// use candor_server::tool::Plan;
@@ -18,12 +18,12 @@ use super::{IntoOutput, Output, ToolError};
 pub struct Plan<T> {
     /// What the caller sees.
     pub shown: T,
-    /// What must still be so when the call starts. It stays on the server.
+    /// What must not change before the call starts. It stays on the server.
     pub digest: String,
 }
 
 impl<T> Plan<T> {
-    /// What is shown, and a digest of what it was made of.
+    /// Creates a plan from what the caller sees and a digest of the state behind it.
     pub fn new(shown: T, digest: impl Into<String>) -> Self {
         Self { shown, digest: digest.into() }
     }

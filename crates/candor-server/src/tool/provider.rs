@@ -1,4 +1,4 @@
-//! Where a server's tools come from: a list, something that is called, or a type of one's own.
+//! Tool sources: a list, a function, or a type of your own.
 
 use std::fmt;
 use std::marker::PhantomData;
@@ -18,13 +18,13 @@ use crate::provider::{Provider, ProviderError};
 /// | `Vec<Arc<dyn Tool>>` | used as it is, and checked when the server is built |
 /// | a closure that returns such a list, or a `Result` of one | called on every request |
 /// | an async closure that returns the same | called and awaited on every request |
-/// | a [`Provider<ToolSet>`](Provider) | asked on every request, and told for whom |
+/// | a [`Provider<ToolSet>`](Provider) | called on every request, with the principal |
 /// | a type that implements this trait | the same |
 ///
-/// Of what is called nothing is kept: who wants a cache keeps an `Arc<ToolSet>` and gives it again. Of what is called, a tool
-/// that cannot be used (its schema cannot be compiled, another has its name, its preview is not there) is listed and its calls are
-/// refused with the reason, which the log has too; the others are served ([`ToolSet::provided`]). A provider that fails is another thing:
-/// callers learn that something failed, the log says what.
+/// The server does not store what a function returns: for a cache, store an `Arc<ToolSet>` and return it again. In such a list, a
+/// tool that cannot be used (its schema cannot be compiled, another has its name, its preview is missing) is listed. Its calls are
+/// refused with the reason, which the log has too. The server serves the other tools ([`ToolSet::provided`]). If the function
+/// itself fails, callers learn only that something failed, and the log has the reason.
 ///
 /// A list:
 ///
@@ -49,7 +49,7 @@ use crate::provider::{Provider, ProviderError};
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
 ///
-/// An async closure. One that has captured something hands each future its own: `move || { let pool = pool.clone(); async move { … } }`.
+/// An async closure. If it captures a value, each future needs its own: `move || { let pool = pool.clone(); async move { … } }`.
 ///
 /// ```
 /// # use candor_server::{hints::Hints, tool::{JsonTool, Tool, ToolError}, Server};
@@ -61,7 +61,7 @@ use crate::provider::{Provider, ProviderError};
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
 ///
-/// A type of one's own, here with a set for each principal:
+/// A type of your own, here with a set for each principal:
 ///
 /// ```
 /// # use candor_server::{protocol::Principal, tool::{ProviderError, ToolSet, ToolsProvider}, BoxFuture, Server};
@@ -83,20 +83,20 @@ use crate::provider::{Provider, ProviderError};
     note = "if tools depend on the caller, wrap a closure that takes a `&Principal` with `provider_fn` or `async_provider_fn`"
 )]
 pub trait ToolsProvider<Shape = shape::Own>: Send + Sync + 'static {
-    /// The tools of this principal, now.
+    /// Returns the current tools of this principal.
     fn provide<'a>(
         &'a self,
         principal: &'a Principal,
     ) -> BoxFuture<'a, Result<Arc<ToolSet>, ProviderError>>;
 
-    /// A list that never changes.
+    /// Returns a list that never changes, if the source is one.
     #[doc(hidden)]
     fn fixed(&self) -> Option<Vec<Arc<dyn Tool>>> {
         None
     }
 }
 
-/// Tells the shapes of providers apart, so that the compiler finds the one that is meant. Nobody has to name them.
+/// Tells the shapes of tool sources apart, so that the compiler finds the right one. You never need to name them.
 pub mod shape {
     /// A type that implements [`ToolsProvider`](super::ToolsProvider) itself.
     #[derive(Debug)]
@@ -107,21 +107,21 @@ pub mod shape {
     /// A list.
     #[derive(Debug)]
     pub enum List {}
-    /// Something that is called.
+    /// A function.
     #[derive(Debug)]
     pub enum Called {}
-    /// Something that is called and awaited.
+    /// An async function.
     #[derive(Debug)]
     pub enum Awaited {}
 }
 
-/// What a provider that is called may return: tools, or why there are none.
+/// What a function may return: tools, or the reason why there are none.
 #[diagnostic::on_unimplemented(
     message = "a provider of tools cannot return `{Self}`",
     note = "return a `Vec<Arc<dyn Tool>>`, or a `Result` of one"
 )]
 pub trait IntoTools {
-    /// The tools.
+    /// Returns the tools.
     fn into_tools(self) -> Result<Vec<Arc<dyn Tool>>, ProviderError>;
 }
 
@@ -189,7 +189,7 @@ where
     }
 }
 
-/// A provider whose shape is known, as all of them are kept.
+/// A tool source whose shape is known, in the form that the server stores.
 pub(crate) struct Shaped<P, Shape>(P, PhantomData<fn() -> Shape>);
 
 impl<P, Shape> Shaped<P, Shape> {

@@ -1,4 +1,4 @@
-//! A tool as a client sees it: by its era, what it knows, and what the server was told about its hosts.
+//! A tool as a client sees it: by its era, its extensions, and the server's listing options.
 
 use std::borrow::Cow;
 
@@ -27,12 +27,12 @@ pub(crate) struct ListingOptions {
     pub(crate) resolution: bool,
     /// Tools whose effects depend on one argument are listed in parts.
     pub(crate) split: Option<Split>,
-    /// Tells policies apart, of servers that share a set.
+    /// Tells apart the policies of servers that share a set.
     pub(crate) policy: u64,
 }
 
 impl ListingOptions {
-    /// The whole tool.
+    /// Returns the definition of the whole tool.
     pub(super) fn whole<'a>(
         self,
         entry: &'a RegisteredTool,
@@ -54,7 +54,7 @@ impl ListingOptions {
             }
             add_meta(definition.to_mut(), extension::DYNAMIC_ANNOTATIONS, &about);
         }
-        // Where the arguments decide, it must be so for the most harmless of calls.
+        // If the arguments decide, the verdict must hold even for the least harmful call.
         let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
         let judged = policy.judge(entry, least);
         say(&mut definition, entry, Described::Whole, judged);
@@ -63,7 +63,7 @@ impl ListingOptions {
         self.schemas(definition, entry, era)
     }
 
-    /// A part of a tool. Its hints are exact, unless the arguments that are left make a difference.
+    /// Returns the definition of a part of a tool. Its hints are exact, unless the effect depends on the remaining arguments.
     pub(super) fn part<'a>(
         self,
         part: &'a SplitTool,
@@ -85,7 +85,7 @@ impl ListingOptions {
         self.schemas(definition, entry, era)
     }
 
-    /// Says that more can be said about a call.
+    /// Reports that a call can be evaluated more precisely.
     fn flag(self, definition: &mut Definition) {
         definition.dynamic_annotations = Some(true);
         if self.resolution {
@@ -118,7 +118,7 @@ impl ListingOptions {
     }
 }
 
-/// Adds what was declared to what the author says, and what the server's policy makes of it.
+/// Adds to the author's description what was declared, and what the server's policy requires.
 fn say(
     definition: &mut Cow<'_, Definition>,
     entry: &RegisteredTool,
@@ -131,8 +131,8 @@ fn say(
     }
 }
 
-/// Says to programs what the description says to models: which tool shows a call before it is made and whether it has to, and which
-/// tool undoes a call.
+/// Tells programs what the description tells models: which tool previews a call, whether the preview is required, and which tool
+/// undoes a call.
 fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &RegisteredTool, of: Described) {
     if let Some(preview) = &entry.preview_name {
         let required = entry.safeguards.requires_preview;
@@ -144,7 +144,7 @@ fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &RegisteredTool, 
     }
 }
 
-/// Says beforehand what becomes of calls, where that is the same for all of them and not that they may start.
+/// Publishes the verdict, if it is the same for all calls and not `allow`.
 fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Verdict, of_all: bool) {
     if of_all && judged != Verdict::Allow {
         let told = json!({"verdict": judged.as_str()});
@@ -157,8 +157,8 @@ fn add_meta(definition: &mut Definition, key: &str, value: &Value) {
     definition.meta = Some(meta.with(key, value));
 }
 
-/// Up to 2025-11-25 an output schema is an object's, and a client that finds one expects structured content;
-/// so what structured content cannot be there is not announced there.
+/// Returns true if there is no output schema, or one for an object. Up to 2025-11-25, structured content is an object, and a client
+/// that finds a schema expects structured content. So other schemas are omitted there.
 fn has_object_output(definition: &Definition) -> bool {
     definition.output_schema.as_ref().is_none_or(|schema| {
         let schema: Result<Value, _> = serde_json::from_str(schema.get());
@@ -171,7 +171,7 @@ pub(super) fn is_boxed(schema: &RawValue) -> bool {
         .is_ok_and(|schema| schema.get(candor_schema::BOX_KEYWORD).is_some())
 }
 
-/// The schema of the value in a box. Definitions that it refers to come along.
+/// Returns the schema of the value in a box, with the definitions that it refers to.
 fn unboxed(schema: &RawValue) -> Option<Box<RawValue>> {
     let mut schema: Value = serde_json::from_str(schema.get()).ok()?;
     let mut inner = schema["properties"][candor_schema::BOX_FIELD].take();

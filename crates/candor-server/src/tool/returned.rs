@@ -1,10 +1,9 @@
 //! How `#[tool]` finds out what a function returns.
 //!
-//! A function may return content, a type that says itself how it is sent, anything that serialises and has a schema, and
-//! any of it in a `Result`. No single trait can say that: the cases overlap, and Rust does not let one be preferred. But
-//! method look-up does: it tries receivers with fewer references last. So each case is a trait for one reference less
-//! than the case before it, and `(&&&&&probe).kind()` finds the first that fits. The traits here are called by the code
-//! that the macro writes, and by nobody else.
+//! A function may return content, a type that defines how it is sent, or any type that serializes and has a schema. It may return
+//! any of these in a `Result`. No single trait can express that: the cases overlap, and Rust does not let one be preferred. Method
+//! lookup does: it tries receivers with fewer references last. So each case is a trait for one reference less than the case before
+//! it, and `(&&&&&probe).kind()` finds the first that applies. Only code that the macro writes calls these traits.
 
 use std::borrow::Cow;
 use std::fmt::Display;
@@ -18,19 +17,19 @@ use serde_json::Value;
 
 use super::{Blocks, Carried, IntoOutput, Output, ToolError};
 
-/// Asks about a type.
+/// A value on which method lookup finds the case of a type.
 pub struct Probe<T>(Unknown<T>);
 
-/// A type of which nothing is known.
+/// A type that no case applies to.
 pub struct Unknown<T>(PhantomData<fn() -> T>);
 
-/// A probe for a type.
+/// Returns a probe for a type.
 #[must_use]
 pub fn probe<T>() -> Probe<T> {
     Probe(Unknown(PhantomData))
 }
 
-/// A probe for the type of a value.
+/// Returns a probe for the type of a value.
 #[must_use]
 pub fn probe_of<T>(_: &T) -> Probe<T> {
     probe()
@@ -59,15 +58,15 @@ macro_rules! marker {
     )*};
 }
 marker! {
-    /// A value that must be waited for.
+    /// A value that must be awaited.
     Waited<T>;
-    /// A value that is there.
+    /// A value that is ready.
     There<T>;
     /// A return type that is a `Result`.
     Fallible<T, E>;
-    /// A return type that is not.
+    /// Any other return type.
     Sure<T>;
-    /// A value that says itself how it is sent.
+    /// A value that defines how it is sent.
     BySelf<T>;
     /// A value that is sent as its JSON.
     ByJson<T>;
@@ -75,21 +74,21 @@ marker! {
     ByPair<A, B>;
     /// Content, and a value for programs beside it.
     Beside<A, B>;
-    /// A value that cannot be sent. The compiler has said so.
+    /// A value that cannot be sent. The compiler reports it.
     Unsendable<T>;
-    /// An error that knows how to become one of ours.
+    /// An error that converts into a `ToolError`.
     KnownError<E>;
     /// An error that is a text for the caller.
     TextError<E>;
     /// Any other error: for the log.
     OtherError<E>;
-    /// A type that cannot be an error. The compiler has said so.
+    /// A type that cannot be an error. The compiler reports it.
     NoError<E>;
 }
 
-/// What an async function returns, first choice.
+/// First choice: the return value of an async function.
 pub trait MadeFuture<T> {
-    /// How its value is reached.
+    /// Returns how to get its value.
     fn made(&self) -> Waited<T>;
 }
 
@@ -99,9 +98,9 @@ impl<T: Future> MadeFuture<T> for &Probe<T> {
     }
 }
 
-/// What any other function returns.
+/// Second choice: the return value of any other function.
 pub trait MadeValue<T> {
-    /// How its value is reached.
+    /// Returns how to get its value.
     fn made(&self) -> There<T>;
 }
 
@@ -112,22 +111,22 @@ impl<T> MadeValue<T> for Probe<T> {
 }
 
 impl<T: Future> Waited<T> {
-    /// The value, in time.
+    /// Returns the future of the value.
     pub fn settle(self, made: T) -> T {
         made
     }
 }
 
 impl<T> There<T> {
-    /// The value.
+    /// Returns the value as a ready future.
     pub fn settle(self, made: T) -> std::future::Ready<T> {
         std::future::ready(made)
     }
 }
 
-/// Takes a `Result` apart, first choice.
+/// First choice: a `Result`.
 pub trait SplitResult<T, E> {
-    /// What is known of the type.
+    /// Returns the case of the type.
     fn split(&self) -> Fallible<T, E>;
 }
 
@@ -137,9 +136,9 @@ impl<T, E> SplitResult<T, E> for &Probe<Result<T, E>> {
     }
 }
 
-/// Takes anything else as it is.
+/// Second choice: any other type.
 pub trait SplitOther<T> {
-    /// What is known of the type.
+    /// Returns the case of the type.
     fn split(&self) -> Sure<T>;
 }
 
@@ -150,38 +149,38 @@ impl<T> SplitOther<T> for Probe<T> {
 }
 
 impl<T, E> Fallible<T, E> {
-    /// Asks about the value.
+    /// Returns a probe for the value.
     #[must_use]
     pub fn value(self) -> Probe<T> {
         probe()
     }
 
-    /// Asks about the error.
+    /// Returns a probe for the error.
     #[must_use]
     pub fn error(self) -> Probe<E> {
         probe()
     }
 
-    /// The function's value, or its error.
+    /// Returns the function's value, or its error.
     pub fn open(self, returned: Result<T, E>) -> Result<T, E> {
         returned
     }
 }
 
 impl<T> Sure<T> {
-    /// Asks about the value.
+    /// Returns a probe for the value.
     #[must_use]
     pub fn value(self) -> Probe<T> {
         probe()
     }
 
-    /// There is no error.
+    /// Returns a probe for an error that never occurs.
     #[must_use]
     pub fn error(self) -> Probe<std::convert::Infallible> {
         probe()
     }
 
-    /// The function's value.
+    /// Returns the function's value.
     pub fn open(self, returned: T) -> Result<T, std::convert::Infallible> {
         Ok(returned)
     }
@@ -189,14 +188,14 @@ impl<T> Sure<T> {
 
 /// How a value of a type is sent.
 pub trait Send<T> {
-    /// The schema of its structured content.
+    /// Returns the schema of its structured content.
     fn schema(self) -> Option<OutputSchema>;
 
-    /// The value as an output, carried as the schema says.
+    /// Converts the value into an output, carried as the schema says.
     fn send(self, value: T, carried: Carried) -> Result<Output, ToolError>;
 }
 
-/// Text, which can be sent either way: with a schema, like every other scalar.
+/// Text. It could be sent without a schema, but has one, like every other scalar.
 pub trait Text: Serialize + JsonSchema {}
 impl Text for String {}
 impl Text for &str {}
@@ -205,7 +204,7 @@ impl Text for Cow<'_, str> {}
 
 /// First choice: text.
 pub trait KindText<T> {
-    /// How it is sent.
+    /// Returns how it is sent.
     fn kind(&self) -> ByJson<T>;
 }
 
@@ -215,9 +214,9 @@ impl<T: Text> KindText<T> for &&&&Probe<T> {
     }
 }
 
-/// Second choice: a type that says itself how it is sent.
+/// Second choice: a type that defines how it is sent.
 pub trait KindSelf<T> {
-    /// How it is sent.
+    /// Returns how it is sent.
     fn kind(&self) -> BySelf<T>;
 }
 
@@ -229,7 +228,7 @@ impl<T: IntoOutput> KindSelf<T> for &&&Probe<T> {
 
 /// Third choice: content, and a value beside it.
 pub trait KindBeside<A, B> {
-    /// How it is sent.
+    /// Returns how it is sent.
     fn kind(&self) -> Beside<A, B>;
 }
 
@@ -241,7 +240,7 @@ impl<A: Blocks, B: Serialize + JsonSchema> KindBeside<A, B> for &&Probe<(A, B)> 
 
 /// Fourth choice: any other pair.
 pub trait KindPair<A, B> {
-    /// How it is sent.
+    /// Returns how it is sent.
     fn kind(&self) -> ByPair<A, B>;
 }
 
@@ -251,9 +250,9 @@ impl<A: Serialize + JsonSchema, B: Serialize + JsonSchema> KindPair<A, B> for &P
     }
 }
 
-/// Fifth choice: whatever serialises and has a schema.
+/// Fifth choice: any type that serializes and has a schema.
 pub trait KindJson<T> {
-    /// How it is sent.
+    /// Returns how it is sent.
     fn kind(&self) -> ByJson<T>;
 }
 
@@ -263,7 +262,7 @@ impl<T: Serialize + JsonSchema> KindJson<T> for Probe<T> {
     }
 }
 
-/// Where nothing fits, the compiler should say what would.
+/// Last choice: makes the compiler report what a tool may return.
 pub trait KindNone<T> {
     /// Never called.
     fn kind(&self) -> Unsendable<T>
@@ -280,7 +279,7 @@ impl<T> KindNone<T> for Unknown<T> {
     }
 }
 
-/// What a tool may return, for the compiler's words alone.
+/// What a tool may return. It exists only for the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot return `{Self}`",
     label = "not something that a caller could be sent",
@@ -342,7 +341,7 @@ impl<A: Serialize + JsonSchema, B: Serialize + JsonSchema> Send<(A, B)> for ByPa
         }
     }
 
-    /// Something to show and a value beside it, if that value is an object; else a list of two.
+    /// Sends something to show and a value beside it, if that value is an object; else a list of both.
     fn send(self, (shown, value): (A, B), carried: Carried) -> Result<Output, ToolError> {
         let (shown, value) = (json(&shown)?, json(&value)?);
         if carried == Carried::Bare || (carried == Carried::AsItComes && value.is_object()) {
@@ -367,15 +366,15 @@ fn json(value: &impl Serialize) -> Result<Value, ToolError> {
         .map_err(|e| ToolError::internal(format!("the result cannot be written as JSON: {e}")))
 }
 
-/// How an error of a type becomes one of ours.
+/// The conversion of an error into a `ToolError`.
 pub trait Convert<E> {
-    /// The same as our error.
+    /// Converts the error.
     fn convert(self, error: E) -> ToolError;
 }
 
 /// First choice: an error that converts.
 pub trait ErrorKnown<E> {
-    /// How it converts.
+    /// Returns how it converts.
     fn error_kind(&self) -> KnownError<E>;
 }
 
@@ -385,9 +384,9 @@ impl<E: Into<ToolError>> ErrorKnown<E> for &&Probe<E> {
     }
 }
 
-/// Second choice: a text, which its author wrote for the caller.
+/// Second choice: text, which its author wrote for the caller.
 pub trait ErrorText<E> {
-    /// How it converts.
+    /// Returns how it converts.
     fn error_kind(&self) -> TextError<E>;
 }
 
@@ -397,9 +396,9 @@ impl<E: AsRef<str>> ErrorText<E> for &Probe<E> {
     }
 }
 
-/// Third choice: anything with words, for the log.
+/// Third choice: anything that can be displayed, for the log.
 pub trait ErrorOther<E> {
-    /// How it converts.
+    /// Returns how it converts.
     fn error_kind(&self) -> OtherError<E>;
 }
 
@@ -409,7 +408,7 @@ impl<E: Display> ErrorOther<E> for Probe<E> {
     }
 }
 
-/// Where nothing fits, the compiler should say what would.
+/// Last choice: makes the compiler report which errors a tool may return.
 pub trait ErrorNone<E> {
     /// Never called.
     fn error_kind(&self) -> NoError<E>
@@ -426,7 +425,7 @@ impl<E> ErrorNone<E> for Unknown<E> {
     }
 }
 
-/// What a tool may fail with, for the compiler's words alone.
+/// What a tool may fail with. It exists only for the compiler's message.
 #[diagnostic::on_unimplemented(
     message = "a tool cannot fail with `{Self}`",
     label = "nothing in it that could be told or logged",
@@ -455,7 +454,7 @@ impl<E: AsRef<str>> Convert<E> for TextError<E> {
 
 impl<E: Display> Convert<E> for OtherError<E> {
     fn convert(self, error: E) -> ToolError {
-        // Errors that carry others within them name them all in the longer form.
+        // In the alternate form, errors that wrap others name them all.
         ToolError::internal(format_args!("{error:#}"))
     }
 }

@@ -1,20 +1,20 @@
-//! What the author of a table hears about a row that cannot be meant.
+//! The messages for the author of an effect table with a mistake in a row.
 
 use candor_hints::{Condition, Domain, EffectTable, Pointer, RowFlaw};
 use candor_schema::nearest;
 use serde_json::Value;
 
-/// Values that a message lists.
+/// Maximum number of values that a message lists.
 const LISTED: usize = 12;
 
-/// Says that a row asks about an argument that there is not.
+/// Returns the message for a row that asks about an argument that does not exist.
 pub(super) fn unknown(row: usize, step: &Pointer, names: &[String]) -> String {
     let meant = nearest(&step.name(), names.iter().map(String::as_str));
     let hint = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     format!("row {} of its effects asks about {step}, which is no argument{hint}", row + 1)
 }
 
-/// Says what is wrong with a row, what its argument can be, and what was probably meant.
+/// Returns the message for a mistake: what is wrong with the row, what its argument can be, and what was probably meant.
 pub(super) fn explain(
     table: &EffectTable,
     number: usize,
@@ -56,7 +56,7 @@ pub(super) fn explain(
     }
 }
 
-/// The values that an argument can have, in words, and the one that is nearest to what was written.
+/// Returns the values that an argument can have, in words, and a suggestion for the value that was written.
 fn allowed(domain: &Domain, written: Option<&Value>) -> (String, String) {
     let mut words: Vec<String> = Vec::new();
     let mut listed: Vec<&str> = Vec::new();

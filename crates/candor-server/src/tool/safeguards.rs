@@ -1,5 +1,5 @@
-//! What an author declares about a tool beside what it does: how it is undone, how often and in which order it may be called,
-//! and what shows its effects before they happen. Declared once; the description, the checks and the refusals come of it.
+//! What an author declares about a tool besides its effect: undo, preview, rate limit and serial group. It is declared once; the
+//! description, the checks and the refusals follow from it.
 
 use std::fmt;
 use std::sync::Arc;
@@ -9,7 +9,7 @@ pub use candor_protocol::names::argument::PLAN_TOKEN as PLAN_ARGUMENT;
 
 use super::Tool;
 
-/// What an author declares about a tool beside what it does.
+/// What an author declares about a tool besides its effect.
 ///
 /// ```
 /// use candor_server::tool::{RateLimit, Safeguards, Sentence};
@@ -44,80 +44,80 @@ pub enum Sentence {
     Preview,
     /// How it is undone, or that it cannot be.
     Undo,
-    /// Which tool may be the better one.
+    /// Which tool to prefer.
     Instead,
     /// Whether it is safe to retry.
     Retry,
-    /// That a person must approve.
+    /// That it needs approval.
     Approval,
     /// How often it may be called.
     Rate,
 }
 
 impl Sentence {
-    /// All of them, in the order in which they are said.
+    /// All sentences, in the order in which a description has them.
     pub const ALL: [Self; 6] =
         [Self::Preview, Self::Undo, Self::Instead, Self::Retry, Self::Approval, Self::Rate];
 }
 
 impl Safeguards {
-    /// Nothing declared.
+    /// Returns safeguards without any declaration.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Names the tool that takes a call back. It must stand in the same set.
+    /// Names the tool that undoes a call. It must be in the same set.
     #[must_use]
     pub fn undo(mut self, tool: impl Into<String>) -> Self {
         self.undo = Some(tool.into());
         self
     }
 
-    /// Names the tool that does less harm, where it will do. It must stand in the same set.
+    /// Names a less harmful tool, to be preferred if it will do. It must be in the same set.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>) -> Self {
         self.instead = Some(tool.into());
         self
     }
 
-    /// How often one caller may call it, in this process.
+    /// Limits how often one caller may call it, in this process.
     #[must_use]
     pub fn rate(mut self, rate: RateLimit) -> Self {
         self.rate = Some(rate);
         self
     }
 
-    /// Calls of tools of one group that are not read-only run one after another, in the order in which they came, in this
-    /// process.
+    /// Adds the tool to a serial group. Calls of one group that are not read-only run one at a time, in the order in which they
+    /// arrived, in this process.
     #[must_use]
     pub fn serial(mut self, group: impl Into<String>) -> Self {
         self.serial = Some(group.into());
         self
     }
 
-    /// A tool that shows what a call would do. It gets the name, the schema and the read-only hint of a preview.
+    /// Adds a tool that shows what a call would do. It gets the name, the schema and the read-only hint of a preview.
     #[must_use]
     pub fn preview(mut self, tool: Arc<dyn Tool>) -> Self {
         self.preview = Some(Preview::Made(tool));
         self
     }
 
-    /// Names the tool that shows what a call would do: read-only, with the same arguments, in the same set.
+    /// Names the tool that shows what a call would do. It must be read-only, take the same arguments, and be in the same set.
     #[must_use]
     pub fn previewed_by(mut self, tool: impl Into<String>) -> Self {
         self.preview = Some(Preview::Named(tool.into()));
         self
     }
 
-    /// A call that is not read-only needs the token of a fresh preview.
+    /// Requires the token of a fresh preview for calls that are not read-only.
     #[must_use]
     pub fn requires_preview(mut self) -> Self {
         self.requires_preview = true;
         self
     }
 
-    /// Sentences that are not added to the description, because the author's own text says it.
+    /// Omits generated sentences that the author's own text already contains.
     #[must_use]
     pub fn omit(mut self, sentences: impl IntoIterator<Item = Sentence>) -> Self {
         self.omit.extend(sentences);
@@ -128,7 +128,7 @@ impl Safeguards {
         !self.omit.contains(&sentence)
     }
 
-    /// The name of the preview of a tool of this name.
+    /// Returns the name of the preview of a tool with this name.
     pub(crate) fn preview_name(&self, tool: &str) -> Option<String> {
         self.preview.as_ref().map(|preview| match preview {
             Preview::Made(_) => format!("preview_{tool}"),
@@ -151,7 +151,7 @@ impl fmt::Debug for Safeguards {
     }
 }
 
-/// How many calls in which time: never more in any stretch of it.
+/// A maximum number of calls per time window, wherever the window starts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RateLimit {
     calls: u32,
@@ -167,31 +167,31 @@ enum Unit {
 }
 
 impl RateLimit {
-    /// The most calls that a rate can allow: each of them is remembered for its time.
+    /// The maximum that a rate limit can allow: the limiter stores the time of each call.
     pub const MOST: u32 = 1000;
 
-    /// So many calls in a second.
+    /// Allows this many calls per second.
     ///
     /// # Panics
-    /// If it is none, or more than [`RateLimit::MOST`]; so do the others.
+    /// If it is 0, or more than [`RateLimit::MOST`]; so do the others.
     #[must_use]
     pub const fn per_second(calls: u32) -> Self {
         Self::new(calls, Unit::Second)
     }
 
-    /// So many calls in a minute.
+    /// Allows this many calls per minute.
     #[must_use]
     pub const fn per_minute(calls: u32) -> Self {
         Self::new(calls, Unit::Minute)
     }
 
-    /// So many calls in an hour.
+    /// Allows this many calls per hour.
     #[must_use]
     pub const fn per_hour(calls: u32) -> Self {
         Self::new(calls, Unit::Hour)
     }
 
-    /// So many calls in a day.
+    /// Allows this many calls per day.
     #[must_use]
     pub const fn per_day(calls: u32) -> Self {
         Self::new(calls, Unit::Day)

@@ -1,16 +1,16 @@
-//! Arguments that are nobody's to read: those whose schema says `writeOnly`, `format: password` or `x-secret`.
+//! Secret arguments: those whose schema says `writeOnly`, `format: password` or `x-secret`.
 //!
-//! They reach the handler and nothing else: whoever is asked about a call sees that they are there and how long they are, and the
-//! ledger keeps no more of them.
+//! Only the handler receives them. A reviewer sees that they are present and how long a text is, and the ledger stores no more of
+//! them.
 
 use std::collections::HashSet;
 
 use candor_schema::{References, Schema};
 use serde_json::{Map, Value, json};
 
-/// The value with its secrets covered.
+/// Returns the value with its secrets redacted.
 pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
-    // What is no schema does not say which arguments are secrets.
+    // A value that is not a schema does not tell which arguments are secrets.
     let unknown = json!({"additionalProperties": {"writeOnly": true}});
     let schema = if schema.is_object() || schema.is_boolean() { schema } else { &unknown };
     match References::of(schema) {
@@ -19,13 +19,13 @@ pub(crate) fn covered(schema: &Value, value: &Value) -> Value {
     }
 }
 
-/// Which arguments are not as they were sent, where they are covered.
+/// Returns the arguments that redaction changed.
 pub(crate) fn changed<'a>(sent: &'a Value, covered: &Value) -> Vec<&'a str> {
     let differs = |(name, value): &(&String, &Value)| covered.get(name.as_str()) != Some(*value);
     sent.as_object().into_iter().flatten().filter(differs).map(|(name, _)| name.as_str()).collect()
 }
 
-/// Whether an argument of this name is a secret, or has one in it.
+/// Returns true if an argument of this name is a secret or contains one.
 pub(super) fn is_in(schema: &Value, argument: &str) -> bool {
     let Some(mut references) = References::of(schema) else { return true };
     let Some(whole) = reachable(&mut references, &[schema], beside) else { return true };
@@ -72,8 +72,8 @@ fn in_place_of(value: &Value) -> Value {
     }
 }
 
-/// Schemas, and all that `next` and references lead to, each once: a schema may go round in circles. `None`: a reference cannot be
-/// followed, and who knows what stands there.
+/// Returns schemas, and all that `next` and references lead to, each once: schemas may refer to each other in circles. `None`: a
+/// reference cannot be followed, and its target may be a secret.
 fn reachable<'s>(
     references: &mut References<'s>,
     from: &[&'s Value],
@@ -90,7 +90,7 @@ fn reachable<'s>(
     Some(found)
 }
 
-/// What may speak of the same value as a schema.
+/// Returns the schemas that may describe the same value as this schema.
 fn beside(schema: &Value) -> Vec<&Value> {
     let branches = ["allOf", "anyOf", "oneOf"].into_iter().filter_map(|name| schema.get(name));
     let branches = branches.filter_map(Value::as_array).flatten();
@@ -98,7 +98,7 @@ fn beside(schema: &Value) -> Vec<&Value> {
     branches.chain(ways).chain(members(schema, &["dependentSchemas", "dependencies"])).collect()
 }
 
-/// What speaks of the values in the one that a schema speaks of.
+/// Returns the schemas that describe values inside the one that this schema describes.
 fn beneath(schema: &Value) -> Vec<&Value> {
     let places = [schema.get("prefixItems"), schema.get("items")].into_iter().flatten();
     let places = places.filter_map(Value::as_array).flatten();
@@ -107,7 +107,7 @@ fn beneath(schema: &Value) -> Vec<&Value> {
     members(schema, &["properties", "patternProperties"]).chain(places).chain(rest).collect()
 }
 
-/// What may speak of any item of a list.
+/// The keywords that may describe any item of a list.
 const ITEMS: [&str; 4] = ["items", "additionalItems", "unevaluatedItems", "contains"];
 
 fn members<'s>(schema: &'s Value, keywords: &[&str]) -> impl Iterator<Item = &'s Value> {
@@ -126,7 +126,7 @@ fn of_member<'s>(all: &[&'s Value], name: &str) -> Vec<&'s Value> {
                 found.push(member);
             }
         }
-        // Of what a schema names itself these two say nothing.
+        // These two do not apply to a member that the schema names itself.
         if found.len() == before {
             let others = ["additionalProperties", "unevaluatedProperties"];
             found.extend(others.into_iter().filter_map(|keyword| schema.get(keyword)));
@@ -135,7 +135,7 @@ fn of_member<'s>(all: &[&'s Value], name: &str) -> Vec<&'s Value> {
     found
 }
 
-/// Whether a pattern matches a name; yes, if that cannot be found out.
+/// Returns true if a pattern matches a name, or if that is unknown.
 fn may_match(pattern: &str, name: &str) -> bool {
     let other = json!({"not": {"pattern": pattern}}).to_string();
     !Schema::compile(&other).is_ok_and(|other| other.check(&name.into()).is_ok())
@@ -144,7 +144,7 @@ fn may_match(pattern: &str, name: &str) -> bool {
 fn of_item<'s>(all: &[&'s Value], place: usize) -> Vec<&'s Value> {
     let mut found = Vec::new();
     for schema in all {
-        // Older drafts list the places in `items`.
+        // Older drafts list the positions in `items`.
         let places = ["prefixItems", "items"].into_iter().filter_map(|name| schema.get(name));
         let by_place = places.filter_map(Value::as_array).find_map(|places| places.get(place));
         found.extend(by_place.or_else(|| schema.get("items").filter(|items| !items.is_array())));

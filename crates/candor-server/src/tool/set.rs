@@ -1,4 +1,4 @@
-//! A set of tools: checked once, found by name, listed from text that was written once.
+//! A set of tools: checked once, found by name, listed from JSON that is written once.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -26,23 +26,23 @@ use crate::page::PAGE_SIZE;
 pub struct ToolSet {
     entries: Vec<Arc<RegisteredTool>>,
     by_name: HashMap<String, usize>,
-    /// The tool that each preview is of.
+    /// The tool of each preview.
     previewed: HashMap<String, usize>,
     parts: OnceLock<Result<SplitTools, RegistrationError>>,
-    /// The list, written when first asked for, for each era and form.
+    /// The lists, each written on first use, by era and form.
     lists: Mutex<HashMap<(Era, ListingOptions), Arc<WrittenList>>>,
 }
 
 /// The parts of all tools that can be split.
 #[derive(Default)]
 struct SplitTools {
-    /// Each with the tool that it is a part of.
+    /// Each with the index of its tool.
     all: Vec<(usize, SplitTool)>,
     by_name: HashMap<String, usize>,
 }
 
 impl SplitTools {
-    /// The parts of one tool. They stand in the order of their tools.
+    /// Returns the parts of one tool. `all` has them in the order of their tools.
     fn of(&self, whole: usize) -> &[(usize, SplitTool)] {
         let from = self.all.partition_point(|(at, _)| *at < whole);
         let to = self.all.partition_point(|(at, _)| *at <= whole);
@@ -50,7 +50,7 @@ impl SplitTools {
     }
 }
 
-/// A list as text.
+/// A list as JSON.
 struct WrittenList {
     pages: Vec<Bytes>,
     tools: usize,
@@ -62,7 +62,7 @@ pub(crate) struct ToolPage {
     pub(crate) tools: usize,
 }
 
-/// What a name stands for.
+/// The tool that a name refers to.
 pub(crate) struct ResolvedTool<'a> {
     pub(crate) entry: &'a Arc<RegisteredTool>,
     /// The tool that shows what a call would do, if there is one.
@@ -72,7 +72,7 @@ pub(crate) struct ResolvedTool<'a> {
     part: Option<&'a SplitTool>,
 }
 
-/// Why a tool cannot be registered. Its debug form is its message, for a `main` that returns it.
+/// The reason why a tool cannot be registered. Its debug form is its message, for a `main` that returns it.
 #[derive(Clone, PartialEq, Eq)]
 pub struct RegistrationError {
     pub(super) tool: String,
@@ -100,24 +100,25 @@ impl fmt::Debug for RegistrationError {
 impl std::error::Error for RegistrationError {}
 
 impl ToolSet {
-    /// Checks and indexes tools. Fails for two tools of one name, for schemas of an author's own that cannot be honoured, and if a tool
-    /// names another that is not there. A schema that a tool's types have and that cannot be used costs no more than itself: the tool
-    /// is published with one that takes any object, its types check the arguments, and the log has the problem. Previews that are made with a tool stand right after it.
+    /// Checks and indexes tools. Fails if two tools have one name, if an author's own schema cannot be used, or if a tool names
+    /// another that is missing. A schema that is derived from a tool's types and cannot be used does not make the tool unusable.
+    /// The tool is published with a schema that accepts any object, its types check the arguments, and the log has the problem. A
+    /// preview that is made with a tool follows it in the list.
     pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
         gather(tools, Unusable::Fails)
     }
 
-    /// The same of tools that somebody else gives while the server runs. One that cannot be used costs the others nothing: it is
-    /// listed with a schema that lets everything through, its calls are refused with the reason, and the log has it. It takes along
-    /// those whose preview or undo it is, because a call that cannot be looked at, or taken back, is not the one that was promised.
-    /// Where several have one name, nobody can say which is meant: the name is listed once, and its calls are refused.
+    /// Checks and indexes tools that a tool source returns while the server runs. A tool that cannot be used does not affect the
+    /// others. It is listed with a schema that accepts anything. Its calls are refused with the reason, which the log has too. If
+    /// it is the preview or the undo tool of others, these are refused too: their calls could not be previewed or undone as
+    /// promised. If several tools have one name, that name is ambiguous: it is listed once, and its calls are refused.
     pub fn provided(
         tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     ) -> Result<Self, RegistrationError> {
         gather(tools, Unusable::IsTold)
     }
 
-    /// An index of tools, no two of which have the same name.
+    /// Creates an index of tools, no two of which have the same name.
     pub(super) fn of(entries: impl IntoIterator<Item = Arc<RegisteredTool>>) -> Self {
         let entries: Vec<_> = entries.into_iter().collect();
         let at = |(at, entry): (usize, &Arc<RegisteredTool>)| (entry.name().to_owned(), at);
@@ -128,12 +129,12 @@ impl ToolSet {
         Self { entries, by_name, previewed, ..Self::default() }
     }
 
-    /// Every tool with what is known of it.
+    /// Returns all tools.
     pub(super) fn entries(&self) -> &[Arc<RegisteredTool>] {
         &self.entries
     }
 
-    /// The whole tool of this name.
+    /// Returns the whole tool of this name.
     pub(super) fn whole(&self, name: &str) -> Option<&Arc<RegisteredTool>> {
         self.by_name.get(name).map(|at| &self.entries[*at])
     }
@@ -148,19 +149,19 @@ impl ToolSet {
         }
     }
 
-    /// How many tools there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entries.len()
     }
 
-    /// True if there are none.
+    /// Returns true if there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.entries.is_empty()
     }
 
-    /// The tools, whole, in their order.
+    /// Returns the definitions of the whole tools, in order.
     pub fn definitions(&self) -> impl Iterator<Item = &Definition> {
         self.entries.iter().map(|entry| &entry.definition)
     }
@@ -170,7 +171,7 @@ impl ToolSet {
         self.entries.iter().any(|entry| entry.safeguards.serial.is_some())
     }
 
-    /// Whether the arguments of any tool make a difference to what it does.
+    /// Returns true if the effect of any tool depends on its arguments.
     pub(crate) fn foresees(&self) -> bool {
         self.entries.iter().any(|entry| entry.is_dynamic())
     }
@@ -211,13 +212,14 @@ impl ToolSet {
         })
     }
 
-    /// The parts, for servers that list them. Sets that cannot be split, which only a provider can give, are listed whole.
+    /// Returns the parts, for servers that list them. Sets that cannot be split, which only a tool source can return, are listed
+    /// whole.
     fn listed_parts(&self, form: ListingOptions) -> Option<&SplitTools> {
         form.split?;
         self.parts().as_ref().inspect_err(|error| tracing::error!(%error, "not split")).ok()
     }
 
-    /// The tool that a name stands for: a whole one, or a part.
+    /// Returns the tool that a name refers to: a whole one, or a part.
     pub(crate) fn find(&self, name: &str, form: ListingOptions) -> Option<ResolvedTool<'_>> {
         if let Some(at) = self.by_name.get(name) {
             return Some(self.found(*at, None));
@@ -227,7 +229,7 @@ impl ToolSet {
         Some(self.found(*whole, Some(part)))
     }
 
-    /// The page that begins at `start`. Pages begin at multiples of the page size.
+    /// Returns the page that begins at `start`. Pages begin at multiples of the page size.
     pub(crate) fn page(
         &self,
         start: usize,
@@ -239,7 +241,7 @@ impl ToolSet {
         let list =
             lists.entry((era, form)).or_insert_with(|| Arc::new(self.list(era, form, policy)));
         let page = start.is_multiple_of(PAGE_SIZE).then(|| list.pages.get(start / PAGE_SIZE));
-        // A list that has shrunk since a cursor was made has no such page any more.
+        // The list may have become shorter since the cursor was made, and then it has no such page.
         let items = page.flatten().cloned().unwrap_or(Bytes::from_static(b"[]"));
         ToolPage { items, tools: list.tools }
     }
@@ -256,7 +258,7 @@ impl ToolSet {
         }
     }
 
-    /// The tools and parts of tools that are listed, as they are published.
+    /// Returns the listed tools and parts, as published.
     pub(crate) fn published(
         &self,
         era: Era,
@@ -283,7 +285,7 @@ fn definitions<'a>(page: &'a [Cow<'_, Definition>]) -> Vec<&'a Definition> {
 }
 
 impl<'a> ResolvedTool<'a> {
-    /// As it is published.
+    /// Returns the definition as published.
     pub(crate) fn published(
         &self,
         era: Era,
@@ -296,7 +298,7 @@ impl<'a> ResolvedTool<'a> {
         }
     }
 
-    /// What any call of it may do.
+    /// Returns the worst case of all its calls.
     pub(crate) fn worst(&self) -> EffectiveHints {
         match self.part {
             None => self.entry.worst(),
@@ -304,7 +306,7 @@ impl<'a> ResolvedTool<'a> {
         }
     }
 
-    /// The arguments of the whole tool, from those that were sent.
+    /// Returns the arguments of the whole tool, from those that were sent.
     pub(crate) fn complete(&self, arguments: Arguments) -> Result<Arguments, Invalid> {
         match self.part {
             None => Ok(arguments),
@@ -312,7 +314,7 @@ impl<'a> ResolvedTool<'a> {
         }
     }
 
-    /// Whether the arguments that are sent make a difference.
+    /// Returns true if the effect depends on the arguments that the caller sends.
     pub(crate) fn is_dynamic(&self) -> bool {
         self.entry.is_dynamic() && self.part.is_none_or(|part| part.varies)
     }

@@ -1,8 +1,8 @@
 //! The split view: one tool listed as several, each with exact hints.
 //!
-//! Today's hosts read static hints only. A tool whose effects are a table over one argument can be shown to them as one tool
-//! for each value of that argument: `manage_files_read`, `manage_files_delete`. Only the list and the look-up know; a call
-//! of a part is a call of the whole with the argument put back, so everything behind the look-up is the same.
+//! Today's hosts read only static hints. A tool whose effect table is over one argument can be listed as one tool for each value of
+//! that argument: `manage_files_read`, `manage_files_delete`. Only the list and the lookup know about parts. A call of a part
+//! becomes a call of the whole tool with the argument added, so everything after the lookup is the same.
 
 use candor_hints::{Condition, EffectRow, EffectTable, Hints, Pointer};
 use candor_protocol::json::raw;
@@ -22,24 +22,24 @@ pub enum Split {
     Beside,
 }
 
-/// The names that hosts accept.
+/// Maximum length of a name that hosts accept.
 pub(super) const LONGEST_NAME: usize = 64;
 
 /// One part of a tool.
 #[derive(Debug)]
 pub(crate) struct SplitTool {
     pub(crate) definition: Definition,
-    /// What its calls do at worst.
+    /// The worst case of its calls.
     pub(crate) hints: Hints,
-    /// The argument that is gone, and the value that it has.
+    /// The argument that the part does not have, and its value.
     argument: String,
     value: Value,
-    /// Whether the other arguments still make a difference, so that the hints are those of the worst case.
+    /// Whether the effect still depends on the other arguments, so that the hints are those of the worst case.
     pub(crate) varies: bool,
 }
 
 impl SplitTool {
-    /// The arguments of the whole, from those of the part.
+    /// Returns the arguments of the whole tool, from those of the part.
     pub(crate) fn complete(&self, arguments: &Arguments) -> Result<Arguments, Invalid> {
         let mut all: Map<String, Value> = arguments.as_object().cloned().unwrap_or_default();
         match all.insert(self.argument.clone(), self.value.clone()) {
@@ -53,7 +53,7 @@ impl SplitTool {
     }
 }
 
-/// The parts of a tool, if its table is over an argument with few values; or why they cannot be listed.
+/// Returns the parts of a tool, if its table is over an argument with few values; or why they cannot be listed.
 pub(crate) fn parts(
     definition: &Definition,
     table: &EffectTable,
@@ -64,7 +64,7 @@ pub(crate) fn parts(
     values.map(|value| part(definition, table, schema, &argument, value)).collect()
 }
 
-/// The argument that every row asks about, if the schema names its values.
+/// Returns the argument that every row asks about, if the schema names its values.
 fn deciding(table: &EffectTable, schema: &Value) -> Option<String> {
     let (first, _) = table.rows().first()?.tests().first()?;
     let name = first.argument()?;
@@ -119,7 +119,7 @@ fn part(
     Ok(SplitTool { definition, hints, argument: argument.to_owned(), value: value.clone(), varies })
 }
 
-/// Whether a row that may fit this value asks about another argument too.
+/// Returns true if a row that may match this value asks about another argument too.
 fn varies(rows: &[EffectRow], argument: &str, value: &Value) -> bool {
     let own = Pointer::from(argument);
     let may_fit = |(at, test): &(Pointer, Condition)| match test {

@@ -1,4 +1,4 @@
-//! Tools made of functions: what `#[tool]` builds.
+//! Tools made from functions: what `#[tool]` builds.
 
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -21,7 +21,7 @@ use crate::ctx::Ctx;
 use crate::state::Need;
 use candor_hints::AskLevel;
 
-/// A tool made of a function.
+/// A tool made from a function.
 pub struct TypedTool {
     definition: Definition,
     derived: Derived,
@@ -37,7 +37,7 @@ pub struct TypedTool {
 
 type PrepareArguments = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid> + Send + Sync;
 
-/// Names a tool that `#[tool]` has made of a function; the function itself stays what it was.
+/// A tool that `#[tool]` makes from a function. The function itself stays unchanged.
 #[diagnostic::on_unimplemented(
     message = "`tools![…]` lists functions that are marked `#[tool]`, and this one is not",
     label = "put `#[tool(…)]` on this function",
@@ -45,16 +45,16 @@ type PrepareArguments = dyn Fn(&Arguments) -> Result<Box<dyn Prepared>, Invalid>
     note = "a toolbox is added with `.tools(value.into_tools())`"
 )]
 pub trait ToolFn {
-    /// The tool. Derives its schemas, so it is called once, when the tool is registered.
+    /// Returns the tool. It derives the schemas, so it is called once, when the tool is registered.
     fn tool() -> TypedTool;
 }
 
-/// Tools that share a value: what `#[toolbox]` makes of an `impl`.
+/// Tools that share a value: what `#[toolbox]` makes from an `impl`.
 pub trait ToolBox: Send + Sync + Sized + 'static {
-    /// The tools of a shared value.
+    /// Returns the tools of a shared value.
     fn tools_of(this: &Arc<Self>) -> Vec<Arc<dyn Tool>>;
 
-    /// The tools of this value.
+    /// Returns the tools of this value.
     fn into_tools(self) -> Vec<Arc<dyn Tool>> {
         Self::tools_of(&Arc::new(self))
     }
@@ -65,29 +65,29 @@ pub trait ToolBox: Send + Sync + Sized + 'static {
 pub struct ToolSpec {
     /// The tool's name.
     pub name: &'static str,
-    /// Its name for people.
+    /// Its name for users.
     pub title: Option<&'static str>,
     /// What it does.
     pub description: Option<&'static str>,
-    /// What its calls do.
+    /// The effects of its calls.
     pub effects: Effects,
-    /// How its calls are recognised when they come again.
+    /// How the server recognizes a repeated call.
     pub idempotency: Idempotency,
-    /// What its author declares beside.
+    /// What its author declares besides its effects.
     pub safeguards: Safeguards,
-    /// Which of its calls a person is asked about, at least.
+    /// The author's minimum ask level.
     pub ask: AskLevel,
-    /// The arguments whose values may stand in history.
+    /// The arguments whose values history may show.
     pub recorded: &'static [&'static str],
-    /// What must be there for it to run.
+    /// The state that it cannot run without.
     pub needs: Vec<Need>,
 }
 
-/// What can be found out of a call from its arguments, before it runs.
+/// Functions that compute something about a call from its arguments, before it runs.
 pub struct ArgumentFns<A> {
-    /// What it does.
+    /// Computes what it does.
     pub annotations: Option<fn(&A) -> Annotations>,
-    /// The key that they make.
+    /// Computes its key.
     pub key: Option<fn(&A) -> String>,
 }
 
@@ -99,10 +99,10 @@ impl<A> Clone for ArgumentFns<A> {
 
 impl<A> Copy for ArgumentFns<A> {}
 
-/// A schema that the author gives instead of the derived one. It is published as it is written.
+/// A schema that the author gives instead of the derived one. It is published as written.
 pub struct GivenSchema {
     text: Box<RawValue>,
-    /// A type has it; no author gave it.
+    /// It is derived from a type; no author gave it.
     derived: bool,
 }
 
@@ -113,10 +113,10 @@ impl GivenSchema {
 }
 
 impl From<&str> for GivenSchema {
-    /// JSON text, kept byte for byte. A text that is not JSON is refused when the tool is registered.
+    /// Takes JSON text, kept byte for byte. A text that is not JSON is refused when the tool is registered.
     fn from(text: &str) -> Self {
         let schema = RawValue::from_string(text.trim().to_owned());
-        // No schema is a string, so this one is a complaint.
+        // No schema is a string, so a string is an error message.
         Self::given(
             schema.unwrap_or_else(|e| raw(&format!("a schema was given that is not JSON: {e}"))),
         )
@@ -133,7 +133,7 @@ impl From<Value> for GivenSchema {
 pub struct Input<A> {
     schema: Box<RawValue>,
     derived: bool,
-    /// What is wrong with what the author demands of the parameters.
+    /// Mistakes in what the author requires of the parameters.
     mistakes: Vec<String>,
     read: Arc<ReadArguments<A>>,
 }
@@ -153,13 +153,13 @@ impl<A> Clone for Input<A> {
 pub(crate) type ReadArguments<A> = dyn Fn(&Arguments) -> Result<A, Invalid> + Send + Sync;
 
 impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
-    /// One property for each parameter.
+    /// Takes one property for each parameter.
     #[must_use]
     pub fn parameters() -> Self {
         Self::derived::<A>(Arc::new(read::<A>))
     }
 
-    /// One parameter: a struct *is* the arguments, anything else is one property.
+    /// Takes one parameter: a struct *is* the arguments, anything else is one property.
     #[must_use]
     pub fn parameter<T: DeserializeOwned + JsonSchema + 'static>(wrap: fn(T) -> A) -> Self {
         let is_struct = fallback::derive(candor_schema::is_struct::<T>);
@@ -180,12 +180,12 @@ impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
 }
 
 impl<A> Input<A> {
-    /// Returns the schema, and what reads arguments that keep it.
+    /// Returns the schema, and the function that reads arguments that match it.
     pub(crate) fn into_parts(self) -> (Box<RawValue>, Arc<ReadArguments<A>>) {
         (self.schema, self.read)
     }
 
-    /// Publishes the author's own schema; the parameters are read from what it lets through.
+    /// Publishes the author's own schema. The parameters are read from arguments that match it.
     #[must_use]
     pub fn publishing(self, schema: impl Into<GivenSchema>) -> Self {
         Self { schema: schema.into().text, derived: false, mistakes: Vec::new(), ..self }
@@ -193,13 +193,13 @@ impl<A> Input<A> {
 }
 
 impl Input<Arguments> {
-    /// Any object, as it is.
+    /// Takes any object, unchanged.
     #[must_use]
     pub fn anything() -> Self {
         Self::raw(candor_schema::permissive())
     }
 
-    /// Whatever the author's own schema lets through, as it is.
+    /// Takes any arguments that the author's own schema allows, unchanged.
     #[must_use]
     pub fn raw(schema: impl Into<GivenSchema>) -> Self {
         let read = Arc::new(|arguments: &Arguments| Ok(arguments.clone()));
@@ -212,7 +212,7 @@ fn read<A: DeserializeOwned>(arguments: &Arguments) -> Result<A, Invalid> {
 }
 
 impl TypedTool {
-    /// Puts a tool together.
+    /// Builds a tool.
     pub fn new<A, F, R>(
         spec: ToolSpec,
         input: Input<A>,
@@ -269,7 +269,7 @@ impl TypedTool {
         };
         let before = schemas(&self.definition);
         change(&mut self.definition);
-        // What the author writes here is the author's own.
+        // A schema that the author changes here is no longer derived.
         let after = schemas(&self.definition);
         self.derived.input &= before.0 == after.0;
         self.derived.output &= before.1 == after.1;
@@ -284,11 +284,11 @@ pub enum Carried {
     Bare,
     /// In a box of one field.
     Boxed,
-    /// Nothing is known before the value is there: an object as it is, nothing not at all, anything else in a box.
+    /// The type is unknown until the value exists: an object as it is, `null` not at all, anything else in a box.
     AsItComes,
 }
 
-/// The published form of a derived output schema, and how values are carried.
+/// Returns the published form of a derived output schema, and how values are carried.
 #[must_use]
 pub fn published(
     derivation: impl FnOnce() -> Option<OutputSchema>,
@@ -303,8 +303,8 @@ pub fn published(
     }
 }
 
-/// The author's own output schema, and how values are carried: as they would be without it, except that what is no object
-/// by that schema needs no box.
+/// Returns the author's own output schema, and how values are carried. That is the same as without it, with one exception: a value
+/// that is no object by that schema needs no box.
 #[must_use]
 pub fn published_as(
     schema: impl Into<GivenSchema>,

@@ -1,9 +1,9 @@
-//! What an author should know of a tool, and nobody else: said in the log, once.
+//! Warnings for the author of a tool, logged once.
 
 use std::collections::HashSet;
 use std::sync::{Mutex, PoisonError};
 
-/// Warns of a tool. Sets that a provider makes on every request are all alike, so what was said once is not said again.
+/// Logs a warning about a tool. A tool source returns the same tools on every request, so each warning is logged only once.
 pub(super) fn once(tool: &str, problem: &str) {
     static SAID: Mutex<Option<HashSet<String>>> = Mutex::new(None);
     const ROOM: usize = 1024;

@@ -1,7 +1,8 @@
-//! What a tool's declarations say in its description, so that what is declared and what is described cannot disagree.
+//! The sentences that a tool's declarations add to its description, so that declarations and description cannot disagree.
 //!
-//! Where the arguments decide what a call does, a sentence stands in the description of the whole only if it is true of every
-//! call; the parts of a split tool say what is true of them. Of tools that only read nothing needs to be said.
+//! If the effect depends on the arguments, the description of the whole tool has a sentence only if it is true for every call. The
+//! parts of a split tool have the sentences that are true for them. A tool that only reads gets no sentence about previews, undo,
+//! alternatives or retries.
 
 use candor_hints::{DeclaredHints, EffectiveHints};
 use candor_protocol::Undo;
@@ -10,7 +11,8 @@ use super::entry::RegisteredTool;
 use super::safeguards::Sentence;
 use super::{Effects, Idempotency, KEY_ARGUMENT};
 
-/// A description: the author's text, then what was declared and the text does not say yet, word for word.
+/// Returns the author's text, followed by what was declared and the text does not contain yet, word for word. `None`: nothing to
+/// add.
 pub(super) fn described(
     text: Option<&str>,
     entry: &RegisteredTool,
@@ -18,7 +20,7 @@ pub(super) fn described(
     needs_approval: bool,
 ) -> Option<String> {
     let text = text.unwrap_or_default().trim_end();
-    // Where its lines end is for the author's editor to say.
+    // Line breaks in the author's text do not matter.
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");
     let mut described = text.to_owned();
     for sentence in Sentence::ALL {
@@ -34,12 +36,12 @@ pub(super) fn described(
     (described != text).then_some(described)
 }
 
-/// What a description is of.
+/// The subject of a description.
 #[derive(Clone, Copy)]
 pub(super) enum Described {
     /// A whole tool.
     Whole,
-    /// A part whose calls are known to do this.
+    /// A part whose calls have these hints.
     Part(DeclaredHints),
 }
 
@@ -80,7 +82,7 @@ impl Described {
         }
     }
 
-    /// What is declared of every call; nothing is said of what is not.
+    /// Returns the hints that hold for every call. A hint that is not declared stays unset.
     fn known(self, entry: &RegisteredTool) -> DeclaredHints {
         match (self, &entry.effects) {
             (Self::Part(declared), _) => declared,
@@ -124,9 +126,9 @@ pub(super) fn undo(entry: &RegisteredTool, of: Described) -> Option<Undo> {
     }
 }
 
-/// Whether it is safe to retry. What is repeatable by nature needs no key for it.
+/// Returns the sentence about retries. A call that is safe to retry by its effect needs no key.
 fn retry(known: DeclaredHints, idempotency: Idempotency) -> Option<String> {
-    // A hint that is left out means no; but who gives no hints at all has not said so.
+    // An omitted hint means no, but a tool without any hints has declared nothing.
     let is_classified = known.read_only.is_some() || known.destructive.is_some();
     Some(match (known.idempotent, idempotency) {
         (Some(true), _) | (_, Idempotency::Derived) => SAFE.into(),
@@ -143,7 +145,7 @@ const FINAL: &str = "This cannot be undone.";
 const SAFE: &str = "Safe to retry with same inputs.";
 const NOT_SAFE: &str = "Not safe to retry with same inputs.";
 
-/// A sentence of ours in the author's own text that is not so by what is declared.
+/// Returns one of our sentences in the author's text that contradicts the declarations.
 pub(super) fn contradicted(entry: &RegisteredTool) -> Option<&'static str> {
     let text = entry.definition.description.as_deref()?;
     let flat = text.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -1,4 +1,4 @@
-//! How messages come in and go out. Transports decode and encode; they decide nothing about methods.
+//! Transports: they decode and encode messages, and decide nothing about methods.
 
 pub mod http;
 pub mod stdio;

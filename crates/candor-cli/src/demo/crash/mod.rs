@@ -1,8 +1,9 @@
-//! `candor demo --crash`: a server is killed after it has charged a card and before it has said so, and the card is charged once.
+//! `candor demo --crash`: kills a server after it has charged a card and before it has responded. The card is charged once.
 //!
-//! Everything that is told was seen: in the till, in answers, in the ledger. What is not as it should be ends the story with an error.
+//! Each line reports what the demo observed: in the till, in responses, in the ledger. An unexpected observation ends it with an
+//! error.
 //!
-//! - `server`: the server, and its till. `caller`: who calls it. `story`: what is told.
+//! - `server`: the server and its till. `caller`: the client. `story`: the output.
 
 mod caller;
 pub(super) mod server;
@@ -21,13 +22,13 @@ use caller::{Caller, CallerReport};
 use server::{ChargeRow, LEASE, Till};
 use story::Story;
 
-/// Longer than anything here takes.
+/// The timeout of each step. No step takes that long.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// The name that the caller gives to its charge.
+/// The idempotency key of the charge.
 const KEY: &str = "order-1";
 
-/// Who says what has come of it.
+/// The operator that resolves the outcome.
 const OPERATOR: &str = "operator";
 
 pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result<()> {
@@ -36,7 +37,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     let store = place.open(options).map_err(candor::Error::new)?;
     let mut story = Story::new(json);
 
-    // The charge, and the end of its server.
+    // Charge the card, then kill the server.
     let first = Caller::start(world, true).await?;
     story.line(format_args!("A caller calls {}, key={KEY}", caller::CALL))?;
     let mut call = Box::pin(first.charge(KEY));
@@ -59,7 +60,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     story.fact("killed", json!({"process": made.process, "signal": 9, "heard": heard}));
     drop(first);
 
-    // A new server, the same key: nobody knows, so nothing is done.
+    // Restart the server and use the same key: the outcome is unknown, so nothing is run.
     let second = Caller::start(world, false).await?;
     story.line(format_args!(
         "The server restarts with the same ledger. A dead server's lease ends after {} s (default 30 s)",
@@ -81,7 +82,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     }
     story.fact("retries", json!(retries));
 
-    // A person looks into the till and says what they see.
+    // An operator checks the till and records the outcome.
     let result = json!(made.charge);
     resolve(&*store, &result.to_string()).await?;
     story.line(format_args!(
@@ -107,7 +108,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     story.fact("answer", json!({"result": told.value, "replayed": told.replayed}));
     story.fact("charges", json!(charges));
     story.line(format_args!(
-        "Read docs/servers.md, \"Make a call safe to retry\". Next: `candor demo`"
+        "Read docs/servers.md, \"Use idempotency keys\". Next: `candor demo`"
     ))?;
     let fate = match keep {
         true => format!("The ledger is kept: candor history show {KEY} {flag}"),
@@ -118,7 +119,7 @@ pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result
     story.end()
 }
 
-/// The first charge, once it is durably there.
+/// Returns the first charge as soon as it is durable.
 async fn one_charge(till: &Till) -> candor::Result<ChargeRow> {
     let look = async {
         loop {
@@ -132,7 +133,7 @@ async fn one_charge(till: &Till) -> candor::Result<ChargeRow> {
     soon("the charge", look).await?
 }
 
-/// How many charges there are: the one that was made, and no other.
+/// Returns the number of charges. Any charge besides the first one is an error.
 fn still_one(till: &Till, made: &ChargeRow) -> candor::Result<usize> {
     let charges = till.charges().map_err(candor::Error::new)?;
     if charges == std::slice::from_ref(made) {
@@ -143,11 +144,11 @@ fn still_one(till: &Till, made: &ChargeRow) -> candor::Result<usize> {
 }
 
 async fn answered(caller: &Caller) -> candor::Result<CallerReport> {
-    // The lease of the dead server has to end first.
+    // The lease of the dead server must end first.
     soon("an answer", caller.charge(KEY)).await?.map_err(candor::Error::new)
 }
 
-/// As `candor history resolve` does it.
+/// Resolves the operation as `candor history resolve` does.
 async fn resolve(ledger: &dyn Store, result: &str) -> candor::Result<()> {
     let operation = find(ledger, KEY).await.map_err(candor::Error::new)?;
     if !matches!(operation.state(), Some(RecordState::Indeterminate { .. })) {

@@ -1,4 +1,4 @@
-//! The gate: whether a call may start, whether a person must be asked first, and what it waits for.
+//! The gate: whether a call may start, whether it needs approval, and what it waits for.
 
 use candor_hints::Verdict;
 use candor_ledger::{Binding, Grant};
@@ -15,37 +15,37 @@ use crate::ledger::{Call, ServerLedger, words};
 use crate::round::ResumePoint;
 use crate::tool::{RegisteredTool, ToolError};
 
-/// A call before the gate.
+/// A call before the gate, with the facts for the decision.
 pub(super) struct CallFacts<'c, 'p> {
     pub(super) call: &'c Call<'c>,
     /// Its record, if it has a key.
     pub(super) operation: Option<Box<RecordedCall>>,
     pub(super) resumes: Option<ResumePoint>,
     pub(super) preview: Option<&'p RegisteredTool>,
-    /// Of the preview that the caller has looked at.
+    /// The plan token that the caller sent.
     pub(super) token: Option<&'c str>,
-    /// The caller was told that the server asks for approval, and relies on it.
+    /// The caller expects the server to ask for approval, and relies on it.
     pub(super) expects_approval: bool,
 }
 
-/// A call that the policy does not forbid. Somebody may still have to be asked about it.
+/// A call that the policy does not deny. It may still need approval.
 pub(super) struct GateResult<'c, 'p> {
     call: &'c Call<'c>,
-    /// The record that it has, or gets because a person is asked.
+    /// Its record, if it has a key or needs approval.
     operation: Option<Box<RecordedCall>>,
     resumes: Option<ResumePoint>,
-    /// Whether a person must be asked.
+    /// Whether it needs approval.
     asks: bool,
-    /// What a person has permitted already.
+    /// The grant that covers it.
     grant: Option<Box<Grant>>,
-    /// What the approval of this very call is bound to, which is used before a grant.
+    /// The binding of an unused approval of this call. It is used before a grant.
     given: Option<Binding>,
     preview: Option<&'p RegisteredTool>,
     planned: PlanStatus<'p>,
 }
 
 impl<'c, 'p> CallFacts<'c, 'p> {
-    /// Policy, plan and permissions.
+    /// Checks policy, plan and grants.
     pub(super) async fn judged(self, engine: &Engine) -> Result<GateResult<'c, 'p>, Outcome> {
         let Self { call, mut operation, resumes, preview, token, expects_approval } = self;
         let (ledger, policy, name) = (engine.ledger(), &engine.parts().policy, call.entry.name());
@@ -55,23 +55,23 @@ impl<'c, 'p> CallFacts<'c, 'p> {
                 let error = words::not_allowed(name);
                 return Err(refuse(ledger, call, operation.as_deref(), error).await);
             }
-            // Whoever goes on with a call was asked when it began.
+            // A later round needs no new approval: the policy was checked when the call started.
             Verdict::Ask => !matches!(resumes, Some(ResumePoint::Round { .. })),
         };
-        // Nobody is asked about what the caller has not looked at.
+        // Check the plan first: no reviewer is asked about a call that the caller did not preview.
         let planned = match engine.plans().check(call, preview, token) {
             Ok(planned) => planned,
             Err(error) => return Err(refuse(ledger, call, operation.as_deref(), error).await),
         };
-        // Who goes on with a call that a person was asked about goes on with its record: what was approved once runs once.
+        // A call that resumes after an approval request uses the same record, so that one approval starts one run.
         if operation.is_none() && (asks || resumes.is_some()) {
-            // Nobody who could be asked means no.
+            // Without a ledger there is no approval channel, and no channel means no.
             let Some(ledger) = ledger else {
                 return Err(Outcome::Refused(words::nobody_to_ask(name)));
             };
             operation = Some(RecordedCall::keyless(ledger, call));
         }
-        // The answer of the caller's own client counts before a grant: it may be a no.
+        // The answer of the caller's own client counts before a grant: it may be a denial.
         let answers = matches!(resumes, Some(ResumePoint::Approval { .. }));
         let grant = match &operation {
             Some(kept) if asks && !answers => Box::pin(granted(policy, call, kept)).await,
@@ -90,10 +90,10 @@ impl<'c, 'p> CallFacts<'c, 'p> {
             };
         }
         if expects_approval && matches!(request, Request::Open | Request::Approved(_)) {
-            // A reviewer has the request that the caller relies on: the grant does not overtake it.
+            // A reviewer already has the request that the caller relies on, so the grant does not replace it.
             grant = None;
         }
-        // A later round needs no approval of its own: the first one was checked, and used it up.
+        // A later round needs no approval of its own: the first round was checked, and used the approval.
         let resumed = matches!(resumes, Some(ResumePoint::Round { .. }));
         if expects_approval && !resumed && (!asks || grant.is_some()) {
             let error = words::decision_changed(name, grant.as_deref());
@@ -111,7 +111,7 @@ impl<'c, 'p> CallFacts<'c, 'p> {
                 }
                 // The start closes an open request of this call, so that no reviewer decides on a call that has run.
                 Request::Open => Some(kept.permitted(grant)),
-                // A call under a grant is not asked about, and needs no record.
+                // A call under a grant needs no approval, and so no record.
                 _ if kept.is_keyless() => None,
                 _ => Some(kept.permitted(grant)),
             };
@@ -123,27 +123,28 @@ impl<'c, 'p> CallFacts<'c, 'p> {
 /// A call that may start.
 pub(super) struct ClearedCall {
     pub(super) admitted: Ticket,
-    /// What permits it, where nobody was asked because of that.
+    /// The grant that replaces an approval, if one does.
     pub(super) grant: Option<Box<Grant>>,
-    /// What it has that is remembered.
+    /// Its record, if it has one.
     pub(super) kept: Option<CallRecord>,
 }
 
-/// The record of a call that may start, and what the start has to name.
+/// The record of a call that may start, and what its start event must name.
 pub(super) struct CallRecord {
     pub(super) operation: Box<RecordedCall>,
     pub(super) resumes: Option<ResumePoint>,
-    /// What the start uses up; nothing where nobody was asked.
+    /// The approval that the start uses. `None` if it needs none.
     pub(super) approval: Option<Binding>,
 }
 
 impl GateResult<'_, '_> {
-    /// Whether it has a record.
+    /// Returns true if the call has a record.
     pub(super) fn is_kept(&self) -> bool {
         self.operation.is_some()
     }
 
-    /// Person, rate, turn and world. `goes_on`: it brings the answer to a question of an earlier round.
+    /// Waits for approval, rate limit and serial turn, and checks the plan. `goes_on` is true if the call brings the answer to a
+    /// question of an earlier round.
     pub(super) async fn enter(
         mut self,
         engine: &Engine,
@@ -158,7 +159,7 @@ impl GateResult<'_, '_> {
                     Err(error) => Err(refuse(engine.ledger(), call, None, error).await),
                 }
             }
-            // Boxed, like all that only some calls come to: a request carries room for the most that it may wait in.
+            // Boxed, because few calls get here: the future of every request is as large as its largest branch.
             Some(operation) => Box::pin(self.enter_kept(engine, ctx, operation)).await,
         }
     }
@@ -174,7 +175,7 @@ impl GateResult<'_, '_> {
         let approved = match given {
             Some(binding) => review.given(binding).await?,
             None if asks => {
-                // A reviewer may take long, and the call has not started.
+                // A reviewer may take long, so later serial calls do not wait for this one.
                 call.exchange.release_position();
                 match review.get(ctx).await {
                     Ok(approved) => approved,
@@ -191,7 +192,7 @@ impl GateResult<'_, '_> {
             None => ApprovedStart { binding: None, planned },
         };
         let ApprovedStart { binding: approval, planned } = approved;
-        // Counted only now: who comes back while a person thinks about it has not called again.
+        // Counted only now: a caller that retries while a reviewer decides makes no new call.
         let goes_on = matches!(resumes, Some(ResumePoint::Round { .. }));
         let coming = RateInput { key: Some(operation.key()), goes_on };
         match admit(engine, &planned, call, coming, ctx).await {
@@ -211,21 +212,22 @@ impl GateResult<'_, '_> {
     }
 }
 
-/// A call that has been let in: counted if it starts, and alone in its group until this is dropped.
+/// The admission of a call. The rate limit counts the call if it starts. No other call of its serial group runs until this is
+/// dropped.
 pub(super) struct Ticket {
     pass: Option<RatePermit>,
     _turn: Option<SerialTurn>,
 }
 
 impl Ticket {
-    /// It is started now.
+    /// Records that the call starts now.
     pub(super) fn begins(&mut self) {
         if let Some(pass) = &mut self.pass {
             pass.begins();
         }
     }
 
-    /// It has not run to its end, and comes back with answers.
+    /// Records that the handler asked a question, so that the call may come back with the answer.
     pub(super) fn asks(&self) {
         if let Some(pass) = &self.pass {
             pass.asks();
@@ -233,8 +235,8 @@ impl Ticket {
     }
 }
 
-/// The last of the gate: rate, turn, and the world as the plan has seen it, which is looked at when nobody of the same group
-/// can change it any more.
+/// Runs the last checks: rate limit, serial turn and plan. The plan comes last, when no other call of the group can change the
+/// state.
 async fn admit(
     engine: &Engine,
     planned: &PlanStatus<'_>,
@@ -248,7 +250,7 @@ async fn admit(
     Ok(Ticket { pass, _turn: turn })
 }
 
-/// The turn of a call that may change something, if its tool is in a serial group.
+/// Waits for the turn of a call that may change data, if its tool is in a serial group.
 async fn serial_turn(
     engine: &Engine,
     call: &Call<'_>,
@@ -258,7 +260,7 @@ async fn serial_turn(
     if call.hints.is_read_only() {
         return Ok(None);
     }
-    // Boxed: calls outside of groups carry no room for it.
+    // Boxed, so that the futures of calls without a group stay small.
     let turn = match &call.exchange.position {
         Some(position) => Box::pin(position.turn(group, ctx.deadline())).await,
         None => {
@@ -269,7 +271,7 @@ async fn serial_turn(
     turn.map(Some)
 }
 
-/// Notes that somebody wants what is not done. Boxed: calls that are not refused carry no room for it.
+/// Records a refusal and returns it. Boxed, so that the futures of calls that are not refused stay small.
 fn refuse<'a>(
     ledger: Option<&'a ServerLedger>,
     call: &'a Call<'_>,

@@ -1,4 +1,4 @@
-//! `tools/call`: the pipeline. The stages stand in the order in which they happen; what may start goes on in `run`.
+//! `tools/call`: the pipeline. The stages are in the order in which they run. `run` runs a call that passed the gate.
 
 mod gate;
 mod run;
@@ -41,7 +41,7 @@ pub(crate) async fn answer(
     let Some(source) = &engine.parts().tools else {
         return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
     };
-    // Before all the rest: whoever comes later would have to copy them.
+    // Decode arguments first: they borrow from the request buffer, and later stages would have to copy them.
     let sent = reading::decode(asked.get("arguments").filter(|sent| !sent.is_null()))?;
     let call: CallToolParams = params(asked.without("arguments"))?;
     let brought = asking::brought(
@@ -89,7 +89,7 @@ pub(crate) async fn answer(
         return Ok(says.refused(words::nobody_remembers(entry.name())));
     }
 
-    // foresee
+    // evaluate
     // An evaluator that fails cannot make a call look safe.
     let by_nature =
         ready.foresee().await.map_or(Hints::WORST, |evaluated| evaluated.effective.hints);

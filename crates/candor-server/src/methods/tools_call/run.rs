@@ -1,4 +1,4 @@
-//! What may start, to its end: at once, or with a record that outlives its caller.
+//! Runs a call that passed the gate: at once, or with a record that outlives its caller.
 
 use candor_ledger::{Grant, OutcomeKind};
 use candor_protocol::names::method;
@@ -28,7 +28,7 @@ pub(super) struct CallStart<'c> {
 }
 
 impl CallStart<'_> {
-    /// run, shape, record: there is nothing to remember but that it was called.
+    /// Runs a call without a record: run, shape, add an audit row.
     pub(super) async fn at_once(
         self,
         ctx: &Ctx,
@@ -45,7 +45,7 @@ impl CallStart<'_> {
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = RunSubject { method: method::TOOLS_CALL, name: says.name };
         let ran = attempt_in_time(ctx, subject, |ctx| self.prepared.run(ctx)).await;
-        // Before anything is waited for: others may be as large.
+        // Reserve capacity before the next await: other results may be as large.
         let ran = within_capacity(ran, call.exchange);
         ctx.end().await;
         let duration = watched.map(WatchedCall::ended);
@@ -65,13 +65,14 @@ impl CallStart<'_> {
         if let Some(ledger) = ledger {
             let event = "called";
             let permitted = grant.map(words::permitted);
-            // Boxed, for most calls leave it aside, and all carry it.
+            // Boxed, because most calls skip it, and every call would carry its size.
             Box::pin(ledger.note_end(call, CallEnd { event, outcome, duration }, permitted)).await;
         }
         says.ended(ended?)
     }
 
-    /// claim, run, shape, record; in a task of its own, so that a caller who hangs up stops nothing half way.
+    /// Runs a call with a record: claim, run, shape, record. A task of its own does this, so that a disconnect does not interrupt
+    /// it.
     pub(super) async fn kept(self, ctx: Ctx, admitted: Ticket, kept: CallRecord) -> DispatchResult {
         let Self { says, binding, prepared, shaping, .. } = self;
         let CallRecord { operation, resumes, approval } = kept;
@@ -82,8 +83,8 @@ impl CallStart<'_> {
     }
 }
 
-/// What a handler returned. Where there is no capacity for it, it is dropped: how the call has ended, and the error that its caller
-/// gets instead.
+/// Returns what a handler returned, if there is capacity for it. If not, drops it, and returns how the call ended and the error for
+/// the caller.
 fn within_capacity(
     ran: AttemptEnd<Result<Output, ToolError>>,
     exchange: &RequestContext,
@@ -98,7 +99,7 @@ fn within_capacity(
     Ok(ran)
 }
 
-/// The handler of a call that has a record, to its end. Whoever drops this before it is polled has not started the call.
+/// Runs the handler of a call that has a record. If this future is dropped before its first poll, the call has not started.
 async fn work(
     ctx: Ctx,
     shaping: ResultShaper,
@@ -109,7 +110,7 @@ async fn work(
     admitted.begins();
     let subject = RunSubject { method: method::TOOLS_CALL, name: &name };
     let ended = match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
-        // It has no deadline: what has begun is not given up half way.
+        // No deadline applies: a started call is not stopped half way.
         AttemptEnd::Panicked => HandlerResult::Panicked,
         ran => shaping.shape(ran),
     };

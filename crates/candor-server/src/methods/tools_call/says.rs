@@ -1,4 +1,4 @@
-//! encode: what is said to the client of a call.
+//! Encodes what the client of a call receives.
 
 use candor_hints::{EffectiveHints, Hints};
 use candor_protocol::json::{Decode, Json, Object, RawValue};
@@ -22,16 +22,16 @@ use crate::round::{CarriedState, RequestBinding};
 use crate::tool::{RegisteredTool, ToolError, effects};
 use crate::weight;
 
-/// Who speaks, of what, and to whom.
+/// What encoding an answer needs: the engine, the request and the tool.
 #[derive(Clone, Copy)]
 pub(super) struct CallEncoder<'a> {
     pub(super) engine: &'a Engine,
     pub(super) exchange: &'a RequestContext,
     pub(super) entry: &'a RegisteredTool,
     pub(super) name: &'a str,
-    /// What the call does, if that was worth finding out.
+    /// The hints of this call, if the tool's effect depends on its arguments.
     pub(super) foreseen: Option<Hints>,
-    /// What the next round of this call has to know.
+    /// State for the next round of this call.
     pub(super) carried: CarriedState,
 }
 
@@ -47,7 +47,7 @@ impl<'a> CallEncoder<'a> {
         self
     }
 
-    /// Arguments that do not fit are the model's to mend, so a result, not an error (SEP-1303).
+    /// Returns a refusal as a result, not as a protocol error, so that the model can fix invalid arguments (SEP-1303).
     pub(super) fn refused(&self, error: ToolError) -> Answer {
         self.result(error.by_server().into_result(self.name), None)
     }
@@ -79,7 +79,7 @@ impl<'a> CallEncoder<'a> {
         }
     }
 
-    /// A result, which may be an old one, as this client can take it.
+    /// Encodes a result, new or stored, in a form that this client supports.
     fn result(&self, mut result: CallToolResult, mark: Option<&RecordNote>) -> Answer {
         let mut omitted = None;
         if let Some(raw) = result.structured_content.take() {
@@ -108,7 +108,7 @@ impl<'a> CallEncoder<'a> {
         self.engine.complete(self.exchange, result)
     }
 
-    /// An old result. Most can go as they are kept, and need not be taken apart for it.
+    /// Encodes a stored result. Most can be sent as stored, without decoding them.
     fn replay(&self, mut kept: Object, mark: &RecordNote) -> Answer {
         let structure = kept.get("structuredContent").map(|json| self.structure(json.text()));
         let fits = matches!(structure, None | Some(Structure::AsItIs));
@@ -129,15 +129,15 @@ impl<'a> CallEncoder<'a> {
         }
     }
 
-    /// Whether the client has said that it reads structured content, so that text which repeats it is not needed.
+    /// Returns true if the client declares that it reads structured content, so that text which repeats it is not needed.
     fn reads_structured_content(&self) -> bool {
         let extensions = self.exchange.client.capabilities.extensions.as_ref();
         self.exchange.era() == Era::Modern
             && extensions.is_some_and(|known| known.contains_key(extension::STRUCTURED_CONTENT))
     }
 
-    /// Whether the content may be left out, because it is large and only repeats structured content; and if so, whether it repeats what
-    /// stands in the box of that.
+    /// Returns `Some` if the content may be omitted, because it is large and only repeats structured content. The value is true if
+    /// it repeats the value inside the box.
     fn repeated(&self, content: &[Content], structured: &RawValue) -> Option<bool> {
         if weight::of_content(content) < LARGE_TEXT || !self.reads_structured_content() {
             return None;
@@ -153,24 +153,24 @@ impl<'a> CallEncoder<'a> {
         is(structured).then_some(false)
     }
 
-    /// What this client can take of structured content.
+    /// Returns the form of structured content that this client supports.
     fn structure(&self, text: &str) -> Structure {
         match self.exchange.era() {
             Era::Modern if self.engine.parts().form.native_output && self.entry.boxed => {
                 Structure::Boxed
             }
-            // Up to 2025-11-25 structured content is an object or absent; the text says the same.
+            // Up to 2025-11-25 structured content is an object or absent; the text has the same data.
             Era::Legacy if !text.starts_with('{') => Structure::NotForThisEra,
             _ => Structure::AsItIs,
         }
     }
 
-    /// Metadata, with what we have to say.
+    /// Adds the server's own metadata to a result's metadata.
     fn noted(&self, meta: Option<Object>, mark: Option<&RecordNote>) -> Option<Object> {
         let foreseen = self.foreseen.map(|hints| {
             json!({"annotations": effects::annotations(hints), "effect": hints.effect().as_str()})
         });
-        // A replay runs nothing, so it says nothing about an approval.
+        // A replay runs nothing, so it reports no approval.
         let approved = self.carried.approved && mark.is_some_and(|mark| !mark.is_replay());
         if foreseen.is_none() && mark.is_none() {
             return meta;
@@ -189,10 +189,10 @@ impl<'a> CallEncoder<'a> {
     }
 }
 
-/// From here on, text that repeats structured content is left out for clients that can do without it: 64 kB.
+/// The size in bytes from which repeated text is omitted, for clients that read structured content.
 const LARGE_TEXT: usize = 64_000;
 
-/// Whether a block is this text and nothing else.
+/// Returns true if a block is this text and nothing else.
 fn is_plain(block: &Content, text: &str) -> bool {
     matches!(block, Content::Text(block) if block.text == text
         && block.annotations.is_none() && block.meta.is_none() && block.extra.is_empty())
@@ -201,15 +201,15 @@ fn is_plain(block: &Content, text: &str) -> bool {
 /// How structured content is sent.
 enum Structure {
     AsItIs,
-    /// What stands in the box that everybody else needs around it.
+    /// The value without the box that other clients need around it.
     Boxed,
     NotForThisEra,
 }
 
-/// How an embedded resource begins in what we have written ourselves.
+/// Marks an embedded resource in JSON that this server wrote.
 const EMBEDDED: &str = r#""type":"resource""#;
 
-/// A result as it is kept, beside its metadata.
+/// A stored result, with its metadata apart.
 struct StoredStructure {
     members: Object,
     meta: Option<Object>,
@@ -234,7 +234,7 @@ impl Body for StoredStructure {
     }
 }
 
-/// The value in a box.
+/// Returns the value inside a box.
 fn unboxed(raw: &RawValue) -> Option<Box<RawValue>> {
     let boxed = Object::decode(raw.into()).ok()?;
     boxed.get(candor_schema::BOX_FIELD).map(Json::to_raw)

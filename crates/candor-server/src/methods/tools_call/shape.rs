@@ -1,4 +1,4 @@
-//! shape: from how a handler ended to what any client may see of it.
+//! Shapes the end of a handler into a result that any client may see.
 
 use std::sync::Arc;
 
@@ -12,16 +12,16 @@ use crate::ledger::once::HandlerResult;
 use crate::methods::asking;
 use crate::tool::{Output, RegisteredTool, ToolError, code};
 
-/// What is known of a result before it is there.
+/// What shaping needs, collected before the handler runs.
 pub(super) struct ResultShaper {
     pub(super) entry: Arc<RegisteredTool>,
     pub(super) era: Era,
-    /// For a preview: who signs what it shows.
+    /// For a preview: signs its result.
     pub(super) signer: Option<Signer>,
 }
 
 impl ResultShaper {
-    /// From how a handler ended to what any client may see of it, whatever its era.
+    /// Shapes the end of a handler into a result that any client may see, whatever its era.
     pub(super) fn shape(&self, ran: AttemptEnd<Result<Output, ToolError>>) -> HandlerResult {
         let outcome = match ran {
             AttemptEnd::Done(outcome) => outcome,
@@ -69,12 +69,12 @@ impl ResultShaper {
     }
 }
 
-/// The caller gets a number, under which the log says this; what happened it has said before.
+/// Returns the error for a handler that panicked. The caller gets a trace ID; the log line before has the reason.
 pub(super) fn panicked() -> ToolError {
     ToolError::internal("it panicked, as the line before says")
 }
 
-/// How deep structured content may nest: parsers of clients give up not far above it.
+/// Maximum nesting of structured content: client parsers fail not far above it.
 const DEEPEST: usize = 100;
 
 fn is_deeper(value: &Value, levels: usize) -> bool {
@@ -86,7 +86,7 @@ fn is_deeper(value: &Value, levels: usize) -> bool {
     }
 }
 
-/// How a result breaks the tool's output schema, or everybody's, if it does.
+/// Returns how a result breaks the tool's output schema or the nesting limit, if it does.
 fn broken_promise(entry: &RegisteredTool, output: &Output) -> Option<String> {
     if output.structured.as_ref().is_some_and(|value| is_deeper(value, DEEPEST)) {
         return Some(format!("nested deeper than {DEEPEST} levels"));

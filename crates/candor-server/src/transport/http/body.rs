@@ -1,10 +1,12 @@
-//! Reading a request's body, without holding more of all bodies than there is room for.
+//! Reads request bodies, within the server's capacity for bodies.
 //!
-//! Bodies are read before anything else is known of a request: whether it begins something, or answers a question that a running
-//! one waits for, or takes one back. So the room for requests that run cannot be taken first: with all of it taken, nobody could
-//! end anything. Instead a body has room of its own. What is small needs none, so that nobody who takes all of it keeps
-//! ordinary calls out; the number of connections bounds it. What is large takes its length at once, in turn, before the
-//! rest is read, and keeps it until the request has ended: what was read is held for as long as that.
+//! A body is read before anything else is known about its request. The request may start a call, answer a question of a running
+//! call, or cancel one. So it cannot wait for a slot of a request: with all of these in use, no client could end a call. Instead,
+//! bodies have capacity of their own.
+//!
+//! A small body needs none, so a caller that uses all of the capacity does not block ordinary calls. The limit on connections
+//! bounds small bodies. A large body takes capacity for its whole length at once, in order, before the rest is read. It keeps the
+//! capacity until the request has ended, because its content is held until then.
 
 use std::fmt;
 use std::future::poll_fn;
@@ -22,10 +24,10 @@ use hyper::body::Body as _;
 use crate::limits::Limits;
 use crate::room::{AtCapacity, Capacity, Slot};
 
-/// Up to here a body is small.
+/// Up to this size a body is small.
 const SMALL: usize = 64 * 1024;
 
-/// Reads bodies, the large ones when there is room for them.
+/// Reads bodies. Large ones wait for capacity.
 pub struct Bodies {
     rooms: Arc<Capacity>,
     shared: bool,
@@ -33,12 +35,12 @@ pub struct Bodies {
     time: Duration,
 }
 
-/// A body, and the room that it takes if it is large: until this is dropped.
+/// A body. A large one holds its slots until it is dropped.
 #[derive(Debug)]
 pub struct HeldBody {
-    /// All of it.
+    /// The whole body.
     pub bytes: Bytes,
-    /// Whoever holds what stands in the body for longer holds this, too.
+    /// The slots. Code that holds the body's content for longer must hold them, too.
     pub room: Option<Arc<Slot>>,
 }
 
@@ -46,34 +48,33 @@ pub struct HeldBody {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum BodyError {
-    /// It has more bytes than it may.
+    /// It exceeds the maximum size.
     TooLarge {
-        /// So many.
+        /// The maximum, in bytes.
         most: usize,
     },
-    /// Its sender has hung up, or sent nonsense.
+    /// The client disconnected, or sent an invalid body.
     BrokeOff,
     /// It did not come in time.
     TookTooLong,
-    /// There was no room for it in time.
+    /// The server had no capacity for it in time.
     NoRoom,
-    /// This caller has their share of the room.
+    /// This caller has used up its share of the capacity.
     NoShare,
 }
 
 impl Bodies {
-    /// As the limits say, and these rooms have room. `shared`: between principals, of whom one gets at most half.
+    /// Creates a reader with these limits and this capacity. `shared`: callers are told apart, and one principal gets at most half.
     #[must_use]
     pub fn new(limits: &Limits, rooms: Arc<Capacity>, shared: bool) -> Self {
         let (most, time) = (limits.message_bytes, limits.body_time);
         Self { rooms, shared, most, time }
     }
 
-    /// Reads a body. The sender has [`Limits::body_time`] up to where it is large, and again for the rest, once there is room
-    /// for it.
+    /// Reads a body. The client has [`Limits::body_time`] for the small part, and again for the rest once there is capacity for it.
     ///
     /// # Errors
-    /// Says why it was not read.
+    /// Why the body was not read.
     pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, BodyError> {
         let (most, time) = (self.most, self.time);
         let length =
@@ -88,7 +89,7 @@ impl Bodies {
         if reading.len > most {
             return Err(BodyError::TooLarge { most });
         }
-        // Whoever does not say how much will come may send as much as anybody.
+        // Without a declared length, the body may have the maximum size.
         let (wanted, of) = (length.unwrap_or(most), self.shared.then_some(principal));
         let room = match self.rooms.body(of, wanted, time).await {
             Ok(taken) => Some(taken),
@@ -101,10 +102,10 @@ impl Bodies {
         }
     }
 
-    /// The same for who is not known yet, and so gets no room.
+    /// Reads a body of a caller that is not known yet, and so gets no capacity. The body must be small.
     ///
     /// # Errors
-    /// Says why it was not read.
+    /// Why the body was not read.
     pub async fn read_small(&self, body: Body) -> Result<HeldBody, BodyError> {
         let most = SMALL.min(self.most);
         let mut reading = BodyReader::of(body);
@@ -121,12 +122,12 @@ impl fmt::Debug for Bodies {
     }
 }
 
-/// A body that is being read.
+/// A body while it is read.
 struct BodyReader {
     body: Body,
     /// Most bodies come in one piece, which is not copied.
     first: Bytes,
-    /// All of it, from the second piece on: whoever sends byte by byte makes us hold no more than the bytes.
+    /// The whole body, from the second piece on. Many tiny pieces take no more memory than their bytes.
     whole: BytesMut,
     len: usize,
 }
@@ -134,7 +135,7 @@ struct BodyReader {
 #[derive(PartialEq, Eq)]
 enum ReadEnd {
     End,
-    /// There is more than was wanted.
+    /// There is more than the limit.
     More,
 }
 
@@ -143,7 +144,7 @@ impl BodyReader {
         Self { body, first: Bytes::new(), whole: BytesMut::new(), len: 0 }
     }
 
-    /// Reads until the body ends, or more than `most` of it was read.
+    /// Reads until the body ends, or until more than `most` bytes were read.
     async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<ReadEnd, BodyError> {
         let reading = async {
             while self.len <= most {
@@ -156,7 +157,7 @@ impl BodyReader {
             Ok(ReadEnd::More)
         };
         let mut reading = pin!(reading);
-        // Most bodies have come with their headers, and nobody waits for them.
+        // Most bodies have arrived with their headers, so they need no timer.
         match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
             Poll::Ready(reached) => reached,
             Poll::Pending => {

@@ -1,8 +1,8 @@
-//! Host and Origin: only those who mean this server get in.
+//! Checks of `Host` and `Origin`: only requests that address this server are accepted.
 //!
-//! A web page can make a browser send requests to a server on the same machine, under a name of its
-//! own choosing (DNS rebinding). The name stands in `Host`, the page's address in `Origin`; both must
-//! be ours. Forwarded headers say nothing here: anybody can send them.
+//! A web page can make a browser send requests to a server on the same machine, under a host name of its choice (DNS rebinding).
+//! `Host` has that name, and `Origin` has the page's address. Both must belong to this server. Forwarded headers are ignored,
+//! because any client can send them.
 
 use std::fmt;
 use std::net::IpAddr;
@@ -11,29 +11,28 @@ use http::header::{HOST, ORIGIN};
 use http::request::Parts;
 use http::{HeaderMap, Uri};
 
-/// The names under which a server may be addressed.
+/// The host names that a server accepts.
 #[derive(Debug, Clone, Default)]
 pub enum AllowedHosts {
-    /// `localhost` and loopback addresses, with any port. A page must come from the very host and port that it
-    /// addresses.
+    /// `localhost` and loopback addresses, with any port. A page must come from exactly the host and port that it addresses.
     #[default]
     Loopback,
-    /// The same, and the URL under which a proxy makes the server known. Pages of that URL's origin may use it.
+    /// Loopback, and the URL under which a proxy publishes the server. Pages of that URL's origin may use it.
     Public(PublicUrl),
-    /// All: for a server that knows its callers by their credentials.
+    /// All, for a server that authenticates its callers.
     Any,
 }
 
-/// The URL under which a proxy makes a server known: `https://example.org/tools`.
+/// The URL under which a proxy publishes a server: `https://example.org/tools`.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrl {
     scheme: String,
-    /// Host and, unless it is the scheme's own, port.
+    /// The host, and the port unless it is the scheme's default.
     authority: String,
     prefix: String,
 }
 
-/// A text that is no such URL.
+/// A text that is not such a URL.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PublicUrlError(String);
 
@@ -46,7 +45,7 @@ impl fmt::Display for PublicUrlError {
 impl std::error::Error for PublicUrlError {}
 
 impl PublicUrl {
-    /// Reads a URL of scheme `http` or `https`, with an optional path.
+    /// Parses a URL of scheme `http` or `https`, with an optional path.
     pub fn parse(text: &str) -> Result<Self, PublicUrlError> {
         let refuse = || PublicUrlError(text.to_owned());
         let uri: Uri = text.parse().map_err(|_| refuse())?;
@@ -63,7 +62,7 @@ impl PublicUrl {
         })
     }
 
-    /// The path before ours, without a slash at its end; empty if there is none.
+    /// Returns the path in front of the server's own, without a trailing slash. Empty if there is none.
     #[must_use]
     pub fn prefix(&self) -> &str {
         &self.prefix
@@ -84,19 +83,19 @@ impl fmt::Display for PublicUrl {
     }
 }
 
-/// A host without the port that its scheme implies.
+/// Removes the default port of a scheme from a host.
 fn plain<'a>(scheme: &str, host: &'a str) -> &'a str {
     let implied = if scheme == "https" { ":443" } else { ":80" };
     host.strip_suffix(implied).unwrap_or(host)
 }
 
 impl AllowedHosts {
-    /// Checks a request's `Host`, the host that its target names, if it names one, and, if there is one, its `Origin`.
+    /// Checks a request's `Host` and, if they are present, the host of its target and its `Origin`.
     ///
     /// # Errors
-    /// Says what is wrong with them.
+    /// Why the request is refused.
     pub fn check(&self, request: &Parts) -> Result<(), &'static str> {
-        // A request line may name the host, too, and whoever reads it goes by that (RFC 9112, 3.2.2): both must be ours.
+        // A request line may also name a host, which overrides `Host` (RFC 9112, 3.2.2). Both must be valid.
         let named = request.uri.authority().map(http::uri::Authority::as_str);
         let hosts = [only(&request.headers, HOST)?, named];
         let mut hosts = hosts.into_iter().flatten();
@@ -115,7 +114,7 @@ impl AllowedHosts {
         }
         match origin.map(|origin| origin.split_once("://")) {
             None => Ok(()),
-            // A proxy may give us another Host than the one that the page addresses.
+            // A proxy may send a `Host` that differs from the one that the page addresses.
             Some(Some((scheme, from))) if public.is_some_and(|url| url.is_origin(scheme, from)) => {
                 Ok(())
             }
@@ -130,7 +129,7 @@ impl AllowedHosts {
     }
 }
 
-/// The value of a header that may be there once.
+/// Returns the value of a header that may occur once.
 fn only(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<&str>, &'static str> {
     let mut values = headers.get_all(name).iter();
     match (values.next(), values.next()) {
@@ -142,7 +141,7 @@ fn only(headers: &HeaderMap, name: http::HeaderName) -> Result<Option<&str>, &'s
     }
 }
 
-/// Whether a host, with or without port, is this machine.
+/// Returns true if a host, with or without a port, is this machine.
 fn is_loopback(host: &str) -> bool {
     let name = match host.rsplit_once(':') {
         Some((name, port))

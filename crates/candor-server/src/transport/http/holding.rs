@@ -1,5 +1,5 @@
-//! An answer that its reader takes slowly, or not at all, is held in memory. So a large one keeps the place of its request: otherwise
-//! whoever asks and does not read would make us hold as many answers as there are connections.
+//! A response stays in memory until its client has read it. So a large one keeps the slot of its request. Otherwise a client that
+//! does not read could make the server hold as many responses as there are connections.
 
 use std::pin::Pin;
 use std::task::{Context, Poll};
@@ -12,7 +12,7 @@ use hyper::body::{Frame, SizeHint};
 
 use crate::response_capacity::SMALL;
 
-/// Keeps something until an answer has been read, or its reader is gone. What is small and all there keeps nothing.
+/// Holds a value until a response has been read, or its client is gone. A small, complete response holds nothing.
 ///
 /// ```
 /// use candor_server::transport::http::hold;
@@ -32,8 +32,8 @@ pub fn hold<T: Send + Unpin + 'static>(response: Response, held: T) -> Response 
     response.map(|body| Body::new(Holding { body, _held: held }))
 }
 
-/// Says that it has ended only when it is asked for more than there is: who writes it asks that when what it had is written, and lets
-/// go of it then.
+/// A body that holds a value. It never reports its end in advance (`is_end_stream`). The connection asks for another frame only
+/// after it has written the last one, and then drops the body.
 struct Holding<T> {
     body: Body,
     _held: T,

@@ -1,6 +1,6 @@
 //! Streamable HTTP of both eras on one endpoint.
 //!
-//! The endpoint is an axum route that fits into anybody's app:
+//! The endpoint is an axum route that fits into any app:
 //!
 //! ```no_run
 //! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
@@ -12,7 +12,7 @@
 //! # }
 //! ```
 //!
-//! Host and Origin are checked in the endpoint itself, so that mounting it elsewhere keeps the check.
+//! The endpoint itself checks `Host` and `Origin`, so the check applies wherever it is mounted.
 
 #![allow(clippy::result_large_err)] // a refusal is a response, and there is at most one per request
 
@@ -47,7 +47,7 @@ use crate::engine::Engine;
 use crate::identity::{Claims, Identity};
 use crate::session::Sessions;
 
-#[doc(hidden)] // for the console, which takes from the same rooms
+#[doc(hidden)] // for the console, which shares the capacity
 pub use crate::ledger::key::of_headers as idempotency_key;
 #[doc(hidden)]
 pub use crate::response_capacity::{ResponseCapacity, SMALL};
@@ -61,7 +61,7 @@ pub use holding::hold;
 pub use replica::Replica;
 pub use serve::serve;
 
-/// How an endpoint is reached. By default from this machine alone, by anybody; behind a proxy that makes it known to others:
+/// How an endpoint is reached. By default only this machine reaches it, without authentication. Behind a proxy that publishes it:
 ///
 /// ```
 /// use std::sync::Arc;
@@ -78,25 +78,25 @@ pub use serve::serve;
 #[derive(Default)]
 #[non_exhaustive]
 pub struct Http {
-    /// Finds the caller; without one, the [server's own](crate::Server::authenticator) does, and without that every caller is
+    /// Finds the caller. Without one, the [server's own](crate::Server::authenticator) does. Without either, every caller is
     /// `anonymous`.
     pub authenticator: Option<Arc<dyn Authenticator>>,
-    /// The names under which the server may be addressed.
+    /// The host names that the server accepts.
     pub hosts: AllowedHosts,
-    /// The name of this replica, which legacy session ids begin with; without one they name no replica.
+    /// The name of this replica, which is the prefix of its legacy session ids. Without one they have no prefix.
     pub replica: Option<Replica>,
 }
 
 impl Http {
-    /// Whether callers are told apart, so that one of them gets at most half of what may be under way. Without an authenticator
-    /// all are one, who may have all.
+    /// Returns true if callers are told apart, so that one caller gets at most half of the capacity. Without an authenticator all
+    /// callers are one, which may use all of it.
     #[must_use]
     pub fn tells_callers_apart(&self) -> bool {
         self.authenticator.is_some()
     }
 }
 
-// Headers of ours that are looked up, parsed once.
+// Header names of MCP, parsed once.
 static PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
 static SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
 static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
@@ -106,13 +106,13 @@ struct Endpoint {
     engine: Engine,
     http: Http,
     sessions: Sessions,
-    /// Room for requests that run and for streams that wait for changes: the engine's, for it may have other ways in.
+    /// The capacity of the engine, because the engine may have other transports.
     rooms: Arc<Capacity>,
-    /// The same for what large bodies hold.
+    /// Reads bodies within the same capacity.
     bodies: Bodies,
 }
 
-/// What a request takes while it runs, and while a large answer is being read: its place, and the rooms of its body and its answer.
+/// What a request holds while it runs, and while its large response is read: its slot, and the slots of its body and its response.
 #[derive(Debug, Clone)]
 struct Held(Arc<RequestSlots>);
 
@@ -128,17 +128,17 @@ impl Held {
         Self(Arc::new(RequestSlots { _request: request, body: body.cloned(), response }))
     }
 
-    /// The room of the body, for what may outlive the request.
+    /// Returns the slots of the body, for tasks that may outlive the request.
     fn body(&self) -> Option<Arc<Slot>> {
         self.0.body.clone()
     }
 
-    /// The capacity for the response.
+    /// Returns the capacity for the response.
     fn response(&self) -> ResponseCapacity {
         self.0.response.clone()
     }
 
-    /// The answer, if there is room to hold it until it is read; else that there is none.
+    /// Returns the answer if there is capacity to hold it until it is read, otherwise an error.
     fn answered(&self, id: &RequestId, answer: Answer) -> Answer {
         let bytes = answer.own_bytes();
         match self.0.response.hold(bytes) {
@@ -148,7 +148,7 @@ impl Held {
     }
 }
 
-/// The MCP endpoint as an axum route, for an app of one's own.
+/// Returns the MCP endpoint as an axum route, for your own app.
 ///
 /// ```
 /// use candor_server::{Server, transport::http::{Http, endpoint}};
@@ -173,15 +173,15 @@ pub fn endpoint(engine: Engine, mut http: Http) -> MethodRouter {
         .delete(move |request| deletes.stateful(request, legacy::delete))
 }
 
-/// A request that has been read.
+/// A request whose body has been read.
 struct Received {
     request: rpc::Request,
-    /// When it arrived, if it may be a serial call.
+    /// Its position in the order of arrival, if it may be a serial call.
     position: Option<SerialPosition>,
     claims: Claims,
 }
 
-/// A request that has been let in.
+/// A request that passed the checks of host and caller.
 struct AdmittedRequest {
     principal: Principal,
     claims: Claims,
@@ -190,13 +190,13 @@ struct AdmittedRequest {
 }
 
 impl Endpoint {
-    /// Whose share a place counts in.
+    /// Returns the principal whose share its slots count in, if callers are told apart.
     fn sharer<'a>(&self, principal: &'a Principal) -> Option<&'a Principal> {
         self.http.tells_callers_apart().then_some(principal)
     }
 
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
-        // Before anything is waited for: the order of serial calls is that in which requests arrive.
+        // Taken before the first await: serial calls run in the order in which requests arrive.
         let arrived = self.engine.arrive();
         let AdmittedRequest { principal, claims, parts, body } = match self.admit(request).await {
             Ok(admitted) => admitted,
@@ -213,7 +213,7 @@ impl Endpoint {
         let depth = limits.depth;
         let message = match split_batch(&body, depth) {
             Ok(Some(batch)) => {
-                // Each of its messages gets a position of its own.
+                // Each message of the batch gets a position of its own.
                 drop(arrived);
                 let (batch, body) = (&batch[..], place.as_ref());
                 return legacy::post_batch(&self, (principal, claims), &parts, batch, body).await;
@@ -257,7 +257,7 @@ impl Endpoint {
         }
     }
 
-    /// `GET` and `DELETE`: methods of sessions, so of the legacy era.
+    /// Handles `GET` and `DELETE`, which exist only for sessions, so only in the legacy era.
     async fn stateful(
         self: Arc<Self>,
         request: Request<Body>,
@@ -269,7 +269,7 @@ impl Endpoint {
         }
     }
 
-    /// Lets a request in if it addresses this server and its principal is known.
+    /// Accepts a request if it addresses this server and its principal is known.
     async fn admit(&self, request: Request<Body>) -> Result<AdmittedRequest, Response> {
         let (parts, body) = request.into_parts();
         self.http
@@ -280,7 +280,7 @@ impl Endpoint {
             None => Identity::new(Principal::anonymous()),
             Some(authenticator) => {
                 authenticator.authenticate(&parts).await.map_err(|refused| {
-                    // Who brings nothing has not tried.
+                    // A request without credentials is not a failed attempt.
                     if parts.headers.contains_key(AUTHORIZATION) {
                         self.rooms.log_refusal(&parts);
                     }
@@ -320,16 +320,16 @@ fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
     }
 }
 
-/// A media type: all of its name, and the group that it belongs to.
+/// A media type: its full name, and its top-level type.
 struct MediaType(&'static [u8], &'static [u8]);
 
 const JSON: MediaType = MediaType(b"application/json", b"application");
 const EVENTS: MediaType = MediaType(b"text/event-stream", b"text");
 
-/// What nearly every client sends, word for word.
+/// The exact header of nearly every client.
 const USUAL_ACCEPT: &str = "application/json, text/event-stream";
 
-/// Whether a media type may be sent; without an `Accept` header, every one may.
+/// Returns true if the client accepts a media type. Without an `Accept` header, it accepts all.
 fn accepts(headers: &HeaderMap, MediaType(name, group): MediaType) -> bool {
     let mut lines = headers.get_all(ACCEPT).iter().peekable();
     lines.peek().is_none()

@@ -20,7 +20,7 @@ use crate::mirror::{self, MirroredHeaders};
 use crate::outlet::Outlet;
 use crate::running::{OutgoingMessage, RunningRequest};
 
-/// Answers one modern request: with JSON if the answer is all there is to say, else with events.
+/// Answers one modern request: with JSON if the answer is the only message, otherwise with events.
 pub(super) async fn post(
     endpoint: &Endpoint,
     principal: Principal,
@@ -71,7 +71,7 @@ pub(super) async fn post(
     }
 }
 
-/// What is known of a request whose answer comes as an event.
+/// What is known about a request whose answer is sent as an event.
 struct StreamContext {
     id: RequestId,
     room: Held,
@@ -95,9 +95,9 @@ fn events(
         .map(|message| sse::event(None, &message))
 }
 
-/// Headers and body must say the same: whoever stands in between decides by the headers.
+/// Checks that headers and body agree, because proxies decide by the headers.
 fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ErrorObject> {
-    // A missing version is reported as such later; here it only has nothing to compare.
+    // A missing version is reported later. Here there is nothing to compare.
     if let Ok(Some(version)) = request.meta.read_str(meta::PROTOCOL_VERSION) {
         check(headers, &PROTOCOL_VERSION, &version)?;
     }
@@ -105,7 +105,7 @@ fn check_headers(headers: &HeaderMap, request: &Request) -> Result<(), ErrorObje
     let name = match request.method.as_str() {
         method::TOOLS_CALL | method::PROMPTS_GET => text(&request.params, "name"),
         method::RESOURCES_READ => text(&request.params, "uri"),
-        // Not required elsewhere; but a mirror that is there must not lie.
+        // Optional for other methods, but if it is present it must match.
         _ if headers.contains_key(&NAME) => {
             text(&request.params, "name").or_else(|| text(&request.params, "uri"))
         }

@@ -1,4 +1,4 @@
-//! A connection whose peer must take what is written to it within some time.
+//! A connection whose peer must read within a time limit.
 
 use std::future::Future;
 use std::io;
@@ -9,14 +9,14 @@ use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::time::{Instant, Sleep};
 
-/// Fails when a write has been waiting for too long.
+/// Fails if a write has been pending for too long.
 ///
-/// A peer that never reads would otherwise keep its request, and whatever that holds, for ever: nobody polls
-/// a response that cannot be written.
+/// Otherwise a peer that never reads would keep its request, and everything that this holds, forever. hyper does not poll a
+/// response that it cannot write.
 pub(super) struct Patient<S> {
     stream: S,
     patience: Duration,
-    /// Runs while a write waits.
+    /// Runs while a write is pending.
     waiting: Option<Pin<Box<Sleep>>>,
 }
 

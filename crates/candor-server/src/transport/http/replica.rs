@@ -1,11 +1,11 @@
-//! The name of a replica, which its legacy session ids begin with.
+//! The name of a replica, which is the prefix of its legacy session ids.
 
 use std::fmt;
 use std::str::FromStr;
 
 /// The name of one of several processes behind a proxy: up to 32 letters, digits, `-` and `_`.
 ///
-/// A legacy session lives in one process. Its id begins with the name and a dot, so a proxy knows where each request belongs.
+/// A legacy session lives in one process. Its id begins with the name and a dot, so a proxy can route each request to its process.
 ///
 /// ```
 /// use candor_server::transport::http::Replica;
@@ -16,11 +16,11 @@ use std::str::FromStr;
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Replica(String);
 
-/// Longer names would make session ids longer than proxies like to compare.
+/// Bounds the length of session ids, which proxies compare.
 const LONGEST: usize = 32;
 
 impl Replica {
-    /// A session id of this replica.
+    /// Returns a session id of this replica.
     pub(super) fn session_id(&self, random: &str) -> String {
         format!("{}.{random}", self.0)
     }

@@ -1,4 +1,4 @@
-//! HTTP responses that carry one message, or say why there is none.
+//! HTTP responses with one message, or with the reason for a refusal.
 
 use std::collections::VecDeque;
 use std::convert::Infallible;
@@ -20,7 +20,7 @@ use crate::auth::Unauthorized;
 use crate::room::AtCapacity;
 use crate::written::Written;
 
-/// One JSON-RPC message.
+/// Returns a response with one JSON-RPC message.
 pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response {
     let [head, shared, tail] = message.into().into_pieces();
     let body = match shared.is_empty() {
@@ -33,13 +33,13 @@ pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response 
     response
 }
 
-/// An answer, if there is one.
+/// Returns the response for an answer, if there is one.
 pub(super) fn answer(status: StatusCode, answer: Answer) -> Option<Response> {
     let replayed = answer.is_replayed();
     Some(marked(json(status, answer.into_written()?), replayed))
 }
 
-/// With the header that says that a result is an old one, if it is.
+/// Adds the header that marks a replayed result, if it is one.
 pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
     if replayed {
         response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
@@ -47,7 +47,7 @@ pub(super) fn marked(mut response: Response, replayed: bool) -> Response {
     response
 }
 
-/// A body in pieces whose length is known.
+/// A body in pieces, with a known length.
 struct Pieces(VecDeque<Bytes>);
 
 impl HttpBody for Pieces {
@@ -70,31 +70,31 @@ impl HttpBody for Pieces {
     }
 }
 
-/// A JSON-RPC error.
+/// Returns a response with a JSON-RPC error.
 pub(super) fn error(status: StatusCode, id: Option<&RequestId>, error: &ErrorObject) -> Response {
     json(status, write_error(id, error))
 }
 
-/// A request that was refused before anybody looked for a message in it.
+/// Returns a response to a request that was refused before its message was decoded.
 pub(super) fn problem(status: StatusCode, problem: &str) -> Response {
     error(status, None, &ErrorObject::invalid_request(format!("Invalid request: {problem}")))
 }
 
-/// A request by a method that only sessions have.
+/// Returns a response to a method that exists only for sessions.
 pub(super) fn only_post(why: &str) -> Response {
     let mut response = problem(StatusCode::METHOD_NOT_ALLOWED, why);
     response.headers_mut().insert(ALLOW, HeaderValue::from_static("POST"));
     response
 }
 
-/// A request whose principal is not known.
+/// Returns a response to a request without a known principal.
 pub(super) fn unauthorized(refused: Unauthorized) -> Response {
     let mut response = problem(StatusCode::UNAUTHORIZED, "a credential is required");
     response.headers_mut().insert(WWW_AUTHENTICATE, refused.challenge);
     response
 }
 
-/// Too much is running: of everybody, or of this caller alone.
+/// Returns a response to a request beyond the capacity of the server or the share of its caller.
 pub(super) fn full(full: AtCapacity, id: Option<&RequestId>) -> Response {
     let status = match full {
         AtCapacity::Everybody => StatusCode::SERVICE_UNAVAILABLE,
@@ -105,7 +105,7 @@ pub(super) fn full(full: AtCapacity, id: Option<&RequestId>) -> Response {
     response
 }
 
-/// A request whose body was not read.
+/// Returns a response to a request whose body was not read.
 pub(super) fn unread(unread: BodyError) -> Response {
     match unread {
         BodyError::NoRoom => full(AtCapacity::Everybody, None),
@@ -121,14 +121,14 @@ pub(super) fn unread(unread: BodyError) -> Response {
     }
 }
 
-/// Nothing to say but the status.
+/// Returns a response without a body.
 pub(super) fn empty(status: StatusCode) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = status;
     response
 }
 
-/// The status that goes with an answer, where the modern revision names one.
+/// Returns the status for an answer, where the modern revision defines one.
 pub(super) fn status_of(answer: &Answer) -> StatusCode {
     match answer {
         Answer::Error { code: code::METHOD_NOT_FOUND, .. } => StatusCode::NOT_FOUND,

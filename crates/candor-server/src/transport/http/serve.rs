@@ -1,7 +1,7 @@
-//! The accept loop: connections that nobody can hold open for nothing.
+//! The accept loop, with bounds on connections and on their time.
 //!
-//! `axum::serve` has no bound on connections and none on how long a peer may take. This one has both,
-//! and drains when it is told to stop.
+//! `axum::serve` bounds neither the number of connections nor the time that a peer may take. This one bounds both, and drains
+//! connections when it stops.
 
 use std::io;
 use std::net::SocketAddr;
@@ -23,20 +23,20 @@ use tower_service::Service;
 use super::patience::Patient;
 use crate::limits::Limits;
 
-/// How long to wait when the system has no more file descriptors to give.
+/// How long to wait if the system is out of file descriptors.
 const BREATHER: Duration = Duration::from_millis(50);
 
-/// What a connection may hold of what has been sent and not been read: a request's head, at most. hyper's own bound is six times that,
-/// for everybody who connects.
+/// The most bytes that a connection buffers, which bounds a request's head. hyper's own limit is six times higher, for every
+/// connection.
 const MOST_BUFFERED: usize = 64 * 1024;
 
-/// The other end of a connection, as an extension of its requests.
+/// The address of a connection's peer, as an extension of its requests.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct TcpPeer(pub(super) SocketAddr);
 
-/// Serves an app until `stop` ends, then lets connections finish for a while.
+/// Serves an app until `stop` ends, then waits up to [`Limits::drain`] for connections to finish.
 ///
-/// Unlike `axum::serve` it bounds connections and the time that a peer may take to send or to read.
+/// Unlike `axum::serve`, it bounds the number of connections, and the time that a peer may take to send or to read.
 ///
 /// ```no_run
 /// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
@@ -75,7 +75,7 @@ pub async fn serve(
     Ok(())
 }
 
-/// Those that are open, and what each new one is given.
+/// The open connections, and what each new one needs.
 struct Connections {
     app: Router,
     http: http1::Builder,
@@ -98,8 +98,8 @@ impl Connections {
         }
     }
 
-    /// Serves a new one as long as it lasts, if there is room. Not part of [`serve`], which is compiled anew wherever it
-    /// is called: all of hyper hangs on this.
+    /// Serves a new connection until it ends, if there is capacity. Not part of [`serve`], which is compiled again wherever it is
+    /// called: this pulls in all of hyper.
     fn start(&self, stream: TcpStream, peer: SocketAddr) {
         let Ok(permit) = self.room.clone().try_acquire_owned() else {
             tracing::warn!(%peer, "too many connections");

@@ -11,7 +11,7 @@ use futures_util::{Stream, StreamExt};
 use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
-/// A message as an event, with an id if the stream can be resumed.
+/// Encodes a message as an event, with an id if the stream can be resumed.
 pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     let mut event = BytesMut::with_capacity(message.len() + 64);
     if let Some(id) = id {
@@ -27,12 +27,12 @@ pub(super) fn event(id: Option<&str>, message: &[u8]) -> Bytes {
     event.freeze()
 }
 
-/// An event without a message: gives the client an id to come back with, and when to do so.
+/// Encodes an event without a message. It gives the client an id to resume from, and the time to wait before it reconnects.
 pub(super) fn priming(id: &str, retry: Duration) -> Bytes {
     format!("id: {id}\nretry: {}\ndata: \n\n", retry.as_millis()).into()
 }
 
-/// A response that streams events, with a comment whenever it has been quiet for a while.
+/// Returns a response that streams events, with a comment after each quiet time.
 pub(super) fn response(
     events: impl Stream<Item = Bytes> + Send + 'static,
     quiet: Duration,
@@ -49,7 +49,7 @@ pub(super) fn response(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static("text/event-stream"));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-cache, no-transform"));
-    // Proxies must not collect events before they pass them on.
+    // Proxies must not buffer events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -6,20 +6,20 @@ const CHUNK: usize = 16 * 1024;
 
 /// A line of input.
 pub(super) enum InputLine<'a> {
-    /// Without its end.
+    /// A line without its line break.
     Complete(&'a [u8]),
     /// Longer than allowed; it has been skipped.
     TooLong,
 }
 
-/// Reads lines and never holds more than one of them and a chunk.
+/// Reads lines. Never holds more than one line and a chunk.
 pub(super) struct Lines<R> {
     input: R,
     most: usize,
     buffer: Vec<u8>,
     /// Where the unread part of the buffer begins.
     start: usize,
-    /// Up to where the unread part has been searched for a line's end.
+    /// The position up to which the unread part has been searched for a line break.
     searched: usize,
     skipping: bool,
 }
@@ -29,7 +29,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         Self { input, most, buffer: Vec::new(), start: 0, searched: 0, skipping: false }
     }
 
-    /// The next line that is not empty; `None` at the end. A last line needs no line break.
+    /// Returns the next line that is not empty, or `None` at the end of the input. The last line needs no line break.
     pub(super) async fn next(&mut self) -> std::io::Result<Option<InputLine<'_>>> {
         loop {
             while let Some(at) = self.buffer[self.searched..].iter().position(|b| *b == b'\n') {
@@ -60,7 +60,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
         }
     }
 
-    /// Drops what has been read, and what is too long to be wanted.
+    /// Drops what has been read, and a line that is too long.
     fn make_room(&mut self) {
         self.buffer.drain(..self.start);
         self.start = 0;

@@ -1,8 +1,8 @@
-//! One client over a pair of byte streams, a message per line.
+//! Serves one client over a pair of byte streams, with one message per line.
 //!
-//! Lines are read in order and requests run side by side, up to a bound; above it they are answered
-//! busy, so the reader never stops and a client's answers and cancellations always get through. One
-//! writer owns the output: what a request says while it runs precedes its answer.
+//! Lines are read in order, and requests run concurrently, up to a limit. Beyond it, the server answers `busy`. So the reader never
+//! stops, and always gets a client's answers and cancellations. One writer owns the output: the messages of a request precede its
+//! answer.
 
 mod lines;
 
@@ -31,15 +31,16 @@ use crate::outlet::Outlet;
 use crate::session::{Session, SessionPeer};
 use lines::{InputLine, Lines};
 
-/// Messages that wait for a reader who is slower than we are.
+/// Messages that wait for a client that reads more slowly than the server writes.
 const WRITE_QUEUE: usize = 256;
 
-/// How long a request that was taken back may take to notice.
+/// How long a cancelled request may take to end.
 const LAST_WORDS: Duration = Duration::from_secs(1);
 
-/// Serves one client until its input ends or the engine is stopped, then lets running requests finish for a little while.
+/// Serves one client until its input ends or the engine is stopped, then waits up to [`Limits::drain`](crate::Limits::drain) for
+/// running requests to finish.
 ///
-/// Any pair of streams will do:
+/// Works with any pair of streams:
 ///
 /// ```no_run
 /// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
@@ -99,7 +100,7 @@ pub async fn serve(
     match tokio::time::timeout(drain, &mut writer).await {
         Ok(Ok(Err(error))) if error.kind() != std::io::ErrorKind::BrokenPipe => Err(error),
         Ok(_) => ended,
-        // A client that does not read cannot be told anything.
+        // The client does not read, so no error can reach it.
         Err(_) => {
             writer.abort();
             ended
@@ -113,20 +114,20 @@ struct StdioConnection {
     outlet: Outlet,
     queue: mpsc::Sender<Bytes>,
     calls: CallTracker,
-    /// The legacy session, once `initialize` has opened it. Modern requests pass it by.
+    /// The legacy session, once `initialize` has opened it. Modern requests do not use it.
     session: Option<Arc<Session>>,
     room: Arc<Semaphore>,
     running: TaskTracker,
-    /// Ends with the last request of those that keep their order.
+    /// Ends with the last of the requests that run in order.
     last_in_order: Option<oneshot::Receiver<()>>,
     /// Ends this connection's streams when its input ends.
     closing: CancellationToken,
 }
 
 impl StdioConnection {
-    /// Takes what came in one line.
+    /// Handles one line.
     ///
-    /// Boxed, so that everything behind it is compiled here, once, and not in each crate that calls [`serve`].
+    /// Boxed, so that everything behind it is compiled once in this crate, and not in each crate that calls [`serve`].
     fn receive<'a>(&'a mut self, line: &'a [u8]) -> BoxFuture<'a, ()> {
         Box::pin(async move {
             let depth = self.engine.limits().depth;
@@ -138,7 +139,7 @@ impl StdioConnection {
         })
     }
 
-    /// Batches exist in one revision only. Their answers go out together when the last is there.
+    /// Handles a batch. Batches exist in one revision only. Their answers are sent together.
     async fn take_batch(&mut self, messages: &[&str]) {
         let allowed =
             self.session.as_ref().is_some_and(|s| s.client.revision == Revision::V2025_03_26);
@@ -165,7 +166,7 @@ impl StdioConnection {
         });
     }
 
-    /// Takes one message; if it is a request, its answer goes to `answers`.
+    /// Handles one message. If it is a request, its answer goes to `answers`.
     async fn take(&mut self, message: Result<Incoming, Rejected>, answers: &mpsc::Sender<Bytes>) {
         match message {
             Ok(Incoming::Response(response)) => {
@@ -188,8 +189,7 @@ impl StdioConnection {
                 let answer = self.initialize(request);
                 return send(answers, answer).await;
             }
-            // Before `initialize`, only a modern client that forgot its `_meta` can be meant: the
-            // engine says what is missing.
+            // Without a session, this must be a modern client that forgot its `_meta`. The engine reports what is missing.
             Era::Legacy => self.session.clone(),
         };
         let Some(tracked) = self.calls.begin(&request.id) else {
@@ -200,7 +200,7 @@ impl StdioConnection {
         let arrival = TransportContext {
             principal: self.principal.clone(),
             claims: Claims::default(),
-            // There is nobody else.
+            // The client is the only caller.
             shares: false,
             session,
             outlet: self.outlet.clone(),
@@ -213,7 +213,7 @@ impl StdioConnection {
             response: None,
         };
         if changes_session(&request.method) {
-            // In order, so that what follows sees the change. Boxed: it is rare, and large.
+            // In order, so that later requests see the change. Boxed, because it is rare and large.
             let answer = Box::pin(self.engine.handle(request, arrival)).await;
             drop(tracked);
             return send(answers, answer).await;
@@ -229,11 +229,11 @@ impl StdioConnection {
         });
         self.running.spawn(async move {
             if let Some((Some(before), _)) = turn {
-                // It ends by being dropped, whatever came of it.
+                // The channel closes when that request has ended, with any outcome.
                 let _ = before.await;
             }
             let answer = engine.handle(request, arrival).await;
-            // Forgotten before the answer is out, so that the client may use the id again at once.
+            // Freed before the answer is sent, so that the client can use the id again at once.
             drop(tracked);
             send(&answers, answer).await;
             drop(room);
@@ -261,13 +261,13 @@ impl StdioConnection {
         send(&self.queue, Answer::error(rejected.id.as_ref(), &rejected.error, false)).await;
     }
 
-    /// Input has ended: streams end, requests may finish for a while, then they are taken back.
+    /// Handles the end of the input: ends streams, lets requests finish until the drain time is over, and then cancels them.
     async fn finish(self, writer: &AbortHandle) {
         self.closing.cancel();
         self.running.close();
         if tokio::time::timeout(self.engine.limits().drain, self.running.wait()).await.is_err() {
             self.calls.cancel_all();
-            // Whoever is still there waits for a client that does not read.
+            // The remaining requests wait for a client that does not read.
             if tokio::time::timeout(LAST_WORDS, self.running.wait()).await.is_err() {
                 writer.abort();
                 self.running.wait().await;
@@ -276,12 +276,13 @@ impl StdioConnection {
     }
 }
 
-/// A method whose effect later messages of the same client rely on.
+/// Returns true for a method whose effect later messages of the client rely on.
 fn changes_session(name: &str) -> bool {
     name == method::SET_LEVEL
 }
 
-/// Methods that take effect in the order in which they came. They may take their time, so nobody else waits for them.
+/// Returns true for methods that take effect in the order of their arrival. They may be slow, so other requests do not wait for
+/// them.
 fn keeps_order(name: &str) -> bool {
     matches!(name, method::RESOURCES_SUBSCRIBE | method::RESOURCES_UNSUBSCRIBE)
 }
@@ -305,10 +306,10 @@ async fn write_messages(
             received = messages.recv_many(&mut waiting, WRITE_QUEUE) => if received == 0 {
                 return Ok(());
             },
-            // Contexts may outlive their requests, and hold the queue: they must not hold the connection.
+            // Contexts that outlive their requests hold the queue. They must not keep the connection open.
             () = last.cancelled(), if !messages.is_closed() => messages.close(),
         }
-        // Everything that waits goes out in one write.
+        // All pending messages go out in one write.
         bytes.clear();
         for message in waiting.drain(..) {
             let begun = bytes.len();

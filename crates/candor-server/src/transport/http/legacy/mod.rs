@@ -1,4 +1,4 @@
-//! Legacy requests: sessions, event streams that can be resumed, answers to our questions.
+//! Legacy requests: sessions, event streams that can be resumed, and answers to the server's questions.
 
 mod streams;
 
@@ -33,7 +33,7 @@ use crate::session::{Event, Session, SessionPeer, StreamLog};
 
 pub(super) use streams::get;
 
-/// A request: `initialize`, or one within a session.
+/// Answers a request: `initialize`, or one in a session.
 pub(super) async fn post_request(
     endpoint: &Endpoint,
     principal: Principal,
@@ -54,39 +54,39 @@ pub(super) async fn post_request(
         Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
     };
     let log = session.new_stream(endpoint.engine.limits());
-    // Before the request runs: it may hang up at once.
+    // Before the request runs, because its handler may hang up at once.
     let (reader, _) = log.reader(Some(0));
     let outlet = Outlet::Log(log.clone());
     let replayed = Arc::new(AtomicBool::new(false));
     let mut running = Box::pin(start(endpoint, &session, received, outlet, room.clone(), key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
-        // Answered at once and without a word before: no stream is needed, and no task.
+        // The answer is ready and no message precedes it: neither a stream nor a task is needed.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
             return respond::answer(StatusCode::OK, answer)
                 .map_or_else(streams::nothing, |response| hold(response, room));
         }
         Poll::Ready(answer) => finish(&session, &log, answer, &replayed),
-        // A task of its own: a client that hangs up has not taken the request back, and may come for the answer.
+        // In a task, because a client that disconnects has not cancelled the request, and may come back for the answer.
         Poll::Pending => {
             let (finishing, finished, replayed) = (session.clone(), log.clone(), replayed.clone());
             tokio::spawn(async move { finish(&finishing, &finished, running.await, &replayed) });
         }
     }
     match log.next(reader, 0).await {
-        // The stream is over with its first message, so that message is the answer.
+        // The stream has only one message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
             let response = respond::json(StatusCode::OK, message);
             hold(respond::marked(response, replayed.load(Ordering::Acquire)), room)
         }
-        // Taken back before it said anything.
+        // The request was cancelled before its first message.
         Event::End => streams::nothing(),
-        // The handler hung up: the client gets an id to come back with.
+        // The handler hung up: the client gets an id to resume from.
         Event::Released => hold(streams::only_priming(endpoint, session, log), room),
         Event::Message(..) => hold(streams::follow(endpoint, session, log), room),
     }
 }
 
-/// Begins a request: from here on it can be taken back.
+/// Starts a request. From here on the client can cancel it.
 fn start(
     endpoint: &Endpoint,
     session: &Arc<Session>,
@@ -125,7 +125,7 @@ fn start(
     }
 }
 
-/// Ends a request's stream with its answer. That it is an old one is said first, for a header.
+/// Ends a request's stream with its answer. Sets `replayed` first, for the response header.
 fn finish(session: &Session, log: &StreamLog, answer: Answer, replayed: &AtomicBool) {
     replayed.store(answer.is_replayed(), Ordering::Release);
     if let Some(message) = answer.into_message() {
@@ -168,7 +168,7 @@ fn initialize(
     }
 }
 
-/// A notification. Modern clients have none to send over HTTP; theirs are accepted and mean nothing.
+/// Handles a notification. Modern clients send none over HTTP, so without a session it is accepted and ignored.
 pub(super) fn post_notification(
     endpoint: &Endpoint,
     principal: &Principal,
@@ -187,7 +187,7 @@ pub(super) fn post_notification(
     }
 }
 
-/// The client's answer to a question of ours.
+/// Handles the client's answer to a question.
 pub(super) fn post_response(
     endpoint: &Endpoint,
     principal: &Principal,
@@ -203,7 +203,7 @@ pub(super) fn post_response(
     }
 }
 
-/// Several messages at once, in the one revision that has batches. The answers come as one array.
+/// Answers a batch of messages, in the one revision that has batches. The answers form one array.
 pub(super) async fn post_batch(
     endpoint: &Endpoint,
     (principal, claims): (Principal, Claims),
@@ -241,7 +241,7 @@ pub(super) async fn post_batch(
                     let answer = start(endpoint, &session, received, outlet, holds, None);
                     running.push(tokio::spawn(async move {
                         let answer = answer.await.into_message();
-                        // All of it waits for the slowest: one place is kept for each so many bytes, the others are free again.
+                        // All answers wait for the slowest one. One slot is kept for each `SMALL` bytes, and the others are freed.
                         let bytes = answer.as_ref().map_or(0, Bytes::len);
                         let before = said.fetch_add(bytes, Ordering::Relaxed);
                         let keeps = before / SMALL != (before + bytes) / SMALL;
@@ -260,7 +260,7 @@ pub(super) async fn post_batch(
     }
     let mut held = Vec::new();
     for task in running {
-        // A task fails only when the runtime ends, and then nobody is answered.
+        // A task fails only if the runtime is shutting down.
         let Ok((answer, room)) = task.await else { continue };
         answers.extend(answer);
         held.extend(room);
@@ -301,7 +301,7 @@ impl SessionError {
     }
 }
 
-/// The session that a request belongs to.
+/// Returns the session of a request.
 fn session(
     endpoint: &Endpoint,
     principal: &Principal,

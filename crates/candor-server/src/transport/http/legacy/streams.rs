@@ -1,4 +1,4 @@
-//! Event streams of sessions: opened, left, and resumed.
+//! Event streams of sessions: opening, leaving and resuming them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -18,7 +18,7 @@ use crate::session::{Event, Listening, Session, StreamLog};
 /// The stream for messages that belong to no request.
 pub(super) const STANDALONE: &str = "session";
 
-/// When a client whose stream has ended should come back.
+/// When a client should reconnect after its stream has ended.
 const RETRY: Duration = Duration::from_millis(500);
 
 /// Opens the session's own stream, or resumes any of its streams.
@@ -49,14 +49,14 @@ pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &
     }
 }
 
-/// Where a client wants to go on: a stream's name, and the number of the last event that it has.
+/// Returns where a client wants to continue: a stream's name, and the number of the last event that it has.
 fn place(headers: &HeaderMap) -> Result<(&str, Option<u64>), ()> {
     let Some(id) = headers.get(header::LAST_EVENT_ID) else { return Ok((STANDALONE, None)) };
     let (name, number) = id.to_str().map_err(drop)?.rsplit_once('.').ok_or(())?;
     Ok((name, Some(number.parse().map_err(drop)?)))
 }
 
-/// Streams what a request says, from its beginning.
+/// Streams the messages of a request from its beginning.
 pub(super) fn follow(endpoint: &Endpoint, session: Arc<Session>, log: Arc<StreamLog>) -> Response {
     let _ = session.keep_stream(&log);
     let (reader, after) = log.reader(Some(0));
@@ -64,7 +64,8 @@ pub(super) fn follow(endpoint: &Endpoint, session: Arc<Session>, log: Arc<Stream
     respond_with(endpoint, session, log, Place { reader, after, primed }, None)
 }
 
-/// A stream that ends at once and gives the client an id to come back with. Where it could not come back, it gets what there is now.
+/// Returns a stream that ends at once and gives the client an id to resume from. If the stream cannot be stored, follows it
+/// instead.
 pub(super) fn only_priming(
     endpoint: &Endpoint,
     session: Arc<Session>,
@@ -77,17 +78,17 @@ pub(super) fn only_priming(
     sse::response(stream::once(std::future::ready(event)), RETRY)
 }
 
-/// A stream that ends at once.
+/// Returns an empty stream.
 pub(super) fn nothing() -> Response {
     sse::response(stream::empty(), RETRY)
 }
 
-/// From 2025-11-25 on, a stream begins with an event that only carries an id.
+/// Returns true if streams begin with an event that only carries an id: from 2025-11-25 on.
 fn primes(session: &Session) -> bool {
     session.client.revision >= Revision::V2025_11_25
 }
 
-/// Where a reader is.
+/// The position of a reader.
 struct Place {
     reader: u64,
     after: u64,
@@ -110,7 +111,7 @@ fn respond_with(
     place: Place,
     room: Option<Slot>,
 ) -> Response {
-    // A call's stream ends with its answer; nothing but the server ends the session's own.
+    // A call's stream ends with its answer. The session's own ends only with the server.
     let closing = match log.name() {
         STANDALONE => endpoint.engine.closing().clone(),
         _ => CancellationToken::new(),
