@@ -1,4 +1,4 @@
-//! `candor completions SHELL`: what a shell has to know to complete our command line.
+//! `candor completions SHELL`: prints what a shell needs to complete candor's command line.
 
 use std::io::{self, Write as _};
 
@@ -16,7 +16,7 @@ pub(crate) struct CompletionsArgs {
     shell: TestedShell,
 }
 
-/// The shells that are tried in our tests; the crate knows more.
+/// The shells that our tests cover. `clap_complete` supports more.
 #[derive(Debug, Clone, Copy, clap::ValueEnum)]
 enum TestedShell {
     Bash,
@@ -32,7 +32,7 @@ pub(crate) fn run(args: &CompletionsArgs, mut command: clap::Command) -> Result<
     };
     command.set_bin_name("candor");
     command.build();
-    // Not straight to stdout: the crate panics when nobody reads.
+    // Do not write to stdout directly: `clap_complete` panics if the reader has closed it.
     let mut script = Vec::new();
     shell.generate(&command, &mut script);
     match io::stdout().write_all(&script) {

@@ -1,4 +1,4 @@
-//! `candor console`: approvals and history in a browser, of every server that writes to a ledger.
+//! `candor console`: approvals and history in a browser, for all servers that write to a ledger.
 
 use std::net::SocketAddr;
 

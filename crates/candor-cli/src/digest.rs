@@ -1,13 +1,13 @@
-//! Names for things that are too long to compare.
+//! Digests of values that are too long to compare.
 
 use sha2::{Digest as _, Sha256};
 
-/// The SHA-256 of some bytes, in hexadecimal digits.
+/// Returns the SHA-256 of some bytes, in hexadecimal digits.
 pub(crate) fn of_bytes(bytes: &[u8]) -> String {
     in_digits(&Sha256::digest(bytes))
 }
 
-/// The SHA-256 of several texts, each told from the next, in hexadecimal digits.
+/// Returns the SHA-256 of several texts, in hexadecimal digits. A length before each text separates it from the next.
 pub(crate) fn of(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {

@@ -1,11 +1,11 @@
-//! How the program ends: one number for whoever started it, and a line for whoever reads stderr.
+//! How the program ends: an exit code for the process that started it, and a line on stderr for the user.
 //!
-//! The numbers are part of the interface: scripts and agents decide by them whether to correct, to repeat, or to ask a person.
+//! The numbers are part of the interface: by them, scripts and agents decide whether to correct, to retry, or to ask a user.
 
 use std::fmt::{self, Write as _};
 use std::process::ExitCode;
 
-/// As the shell says of whoever was interrupted.
+/// The exit code that shells report for an interrupted process.
 pub(crate) const INTERRUPTED: u8 = 130;
 
 /// How a command ended.
@@ -34,7 +34,7 @@ impl Exit {
         (Self::Unknown, "the outcome is unknown: the call may have run"),
     ];
 
-    /// All of them, for `--help`.
+    /// Returns all exit codes, for `--help`.
     pub(crate) fn help() -> String {
         let mut help = "Exit codes:".to_owned();
         let all = Self::ALL.map(|(exit, meaning)| (exit as u8, meaning));
@@ -54,7 +54,7 @@ impl From<Exit> for ExitCode {
     }
 }
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed, with its exit code.
 #[derive(Debug)]
 pub(crate) struct Failure {
     pub(crate) exit: Exit,
@@ -62,22 +62,22 @@ pub(crate) struct Failure {
 }
 
 impl Failure {
-    /// The message is safe to show already.
+    /// Returns a failure. The message must already be safe to show.
     pub(crate) fn new(exit: Exit, message: impl fmt::Display) -> Self {
         Self { exit, message: message.to_string() }
     }
 
-    /// The command line is wrong.
+    /// Returns a failure for an invalid command line.
     pub(crate) fn usage(message: impl fmt::Display) -> Self {
         Self::new(Exit::Usage, message)
     }
 
-    /// A person said no, or there was none to say yes.
+    /// Returns a failure for a call or decision that the user declined, or that no user was available to confirm.
     pub(crate) fn refused(message: impl fmt::Display) -> Self {
         Self::new(Exit::Refused, message)
     }
 
-    /// Anything without a number of its own.
+    /// Returns a failure without an exit code of its own.
     pub(crate) fn failed(message: impl fmt::Display) -> Self {
         Self::new(Exit::Failed, message)
     }

@@ -1,4 +1,4 @@
-//! Which ledger is read. To look at one never makes one.
+//! The ledger that a command reads. Reading never creates one.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -15,7 +15,7 @@ use crate::shell::quoted;
 
 const VARIABLE: &str = "CANDOR_LEDGER";
 
-/// Silence that is longer makes people wonder.
+/// How long the user waits before a message explains the silence.
 const SILENCE: Duration = Duration::from_secs(2);
 
 const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
@@ -37,7 +37,8 @@ impl LedgerArgs {
         Ledger::of(self.ledger.as_deref())
     }
 
-    /// What a command line that is proposed here needs to mean the same ledger: nothing where it finds it by itself.
+    /// Returns the flag that a suggested command needs to use the same ledger. It is empty if the command finds that ledger without
+    /// it.
     pub(crate) fn same(&self) -> String {
         let is_set = |url: &&String| env::var(VARIABLE).is_ok_and(|set| set == **url);
         match self.ledger.as_ref().filter(|url| !url.is_empty() && !is_set(url)) {
@@ -47,8 +48,8 @@ impl LedgerArgs {
     }
 }
 
-/// The flag that names a ledger, for a shell. The password of a server is nobody's to read over a shoulder or in a log; where the variable
-/// has it, the shell knows it by that name.
+/// Returns the flag that names a ledger, quoted for a shell. The password of a database must not be visible on a screen or in a
+/// log. If the variable holds this URL, the flag refers to the variable instead.
 pub(crate) fn flag(url: &str) -> String {
     flag_where(env::var(VARIABLE).ok().as_deref(), url)
 }
@@ -61,15 +62,15 @@ fn flag_where(set: Option<&str>, url: &str) -> String {
     }
 }
 
-/// The URL with a word in the place of a server's password, which stands before the host or among the parameters. Unlike its name for
-/// people it can be filled in again.
+/// Replaces the password of a database with a placeholder. The password is before the host or among the parameters. Unlike the
+/// ledger's display name, the result is a URL that the user can complete again.
 fn without_password(url: &str) -> String {
     const PARAMETER: &str = "password=";
     let is_server = matches!(LedgerAddress::parse(url), Ok(LedgerAddress::Server(_)));
     let Some((scheme, rest)) = url.split_once("://").filter(|_| is_server) else {
         return url.to_owned();
     };
-    // Some passwords have an `@`, a `/` or a `?` themselves.
+    // Some passwords contain an `@`, a `/` or a `?`.
     let whole = Some(rest).filter(|rest| !rest.contains(PARAMETER));
     let before = rest.split('?').next().and_then(|before| before.rfind('@'));
     let end = before.or_else(|| whole?.rfind('@')).unwrap_or(0);
@@ -89,7 +90,7 @@ fn without_password(url: &str) -> String {
     format!("{scheme}://{who}{place}?{}", parameters.join("&"))
 }
 
-/// The same ledger, named so that it is the same in any folder.
+/// Returns a URL that names the same ledger from any folder.
 pub(crate) fn from_anywhere(url: &str) -> String {
     let whole = match LedgerAddress::parse(url) {
         Ok(LedgerAddress::File(path)) if path.is_relative() => std::path::absolute(path).ok(),
@@ -98,11 +99,11 @@ pub(crate) fn from_anywhere(url: &str) -> String {
     whole.map_or_else(|| url.to_owned(), |path| format!("sqlite:{}", path.display()))
 }
 
-/// A ledger that can be looked at.
+/// A ledger to read.
 pub(crate) struct Ledger(LedgerAddress);
 
 impl Ledger {
-    /// What the flag says; the file in the state directory without it.
+    /// Returns the ledger that the flag names; without a flag, the file in the state directory.
     pub(crate) fn of(flag: Option<&str>) -> Result<Self, Failure> {
         let Some(flag) = flag.filter(|flag| !flag.is_empty()) else {
             return default_path()
@@ -123,12 +124,12 @@ impl Ledger {
         }
     }
 
-    /// `aloud`: a person reads along, who is told if it takes long.
+    /// Opens the ledger. If `aloud`, informs the user when that takes long.
     pub(crate) fn open(&self, aloud: bool) -> Result<Arc<dyn Store>, Failure> {
         if let LedgerAddress::File(path) = &self.0 {
             self.exists(path)?;
         }
-        // Whoever holds it is waited for, and for longer than people like to wait in silence.
+        // Another process may hold the ledger, and opening waits for it longer than users like to wait in silence.
         let (opening, opened) = mpsc::channel::<()>();
         let name = self.name();
         thread::spawn(move || {
@@ -143,7 +144,7 @@ impl Ledger {
             (_, text) if matches!(error, StoreError::BadUrl(_)) => {
                 Failure::usage(format!("--ledger {}: {}", self.name(), shown(&text)))
             }
-            // Some errors of a file name it themselves.
+            // Some errors already name the file.
             (LedgerAddress::File(path), text) if text.contains(&*path.to_string_lossy()) => {
                 let another = matches!(error, StoreError::Unavailable(_));
                 let another = if another { format!("; {OTHERS}") } else { String::new() };
@@ -153,7 +154,7 @@ impl Ledger {
         })
     }
 
-    /// Whether a file is there, or what stands in its place, in words for people.
+    /// Returns an error if the path cannot be a ledger: nothing is there, or a folder, or an empty file.
     fn exists(&self, path: &Path) -> Result<(), Failure> {
         match fs::metadata(path) {
             Ok(found) if found.is_dir() => {
@@ -174,7 +175,7 @@ impl Ledger {
         ))
     }
 
-    /// Why it cannot be used, and what to do.
+    /// Returns why the ledger cannot be used, and what to do.
     pub(crate) fn failed(&self, error: &StoreError) -> Failure {
         match (&self.0, error) {
             (LedgerAddress::File(_), StoreError::Corrupt(_)) => {
@@ -188,7 +189,7 @@ impl Ledger {
         Failure::failed(format!("{}: {}", self.name(), shown(problem)))
     }
 
-    /// For people.
+    /// Returns the name to show to users.
     pub(crate) fn name(&self) -> String {
         shown(&self.0.to_string()).to_string()
     }

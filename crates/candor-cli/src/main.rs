@@ -1,6 +1,7 @@
 //! The candor program.
 
-/// As the macro of the standard library, which panics when nobody reads stderr any more: `candor … 2>&1 | head -1` is no reason to.
+/// Prints to stderr like the standard library's macro, but does not panic if the reader has closed stderr. That happens in
+/// `candor … 2>&1 | head -1`.
 macro_rules! eprintln {
     () => {
         eprintln!("")
@@ -57,7 +58,7 @@ struct Cli {
 }
 
 #[derive(Debug, Subcommand)]
-#[allow(clippy::large_enum_variant)] // there is one of it
+#[allow(clippy::large_enum_variant)] // there is only one value
 enum Command {
     /// Start here: a demo server with invoices, files, and a crash
     Demo(demo::DemoArgs),
@@ -98,7 +99,7 @@ enum Command {
 #[tokio::main]
 async fn main() -> ExitCode {
     let ended = run().await;
-    // Whatever way it ended: also where a server was started and never reached.
+    // Also ends servers that were started and never connected.
     candor_client::end_programs().await;
     ended
 }
@@ -147,7 +148,7 @@ async fn run() -> ExitCode {
     }
 }
 
-/// What the parser says of a command line that it cannot read; help is among it. Programs that asked for JSON get that.
+/// Reports a command line that the parser rejects, or prints help. Programs that asked for JSON get JSON.
 fn misread(problem: clap::Error) -> ExitCode {
     let problem = without_dashes(candor::run::value::with_variable(problem));
     let mut words = env::args_os().take_while(|word| word != "--");
@@ -159,7 +160,7 @@ fn misread(problem: clap::Error) -> ExitCode {
     talk::failed(Failure::usage(said), true)
 }
 
-/// Behind two dashes stands a program here, not what the parser would have there; and arguments of a tool have none before them.
+/// Replaces clap's tip to write `--` before the word. Here a program follows `--`, and the arguments of a tool have no dashes.
 fn without_dashes(mut problem: clap::Error) -> clap::Error {
     let Some(ContextValue::String(flag)) = problem.get(ContextKind::InvalidArg) else {
         return problem;

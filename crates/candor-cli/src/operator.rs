@@ -1,9 +1,9 @@
-//! Who it is that decides, as the ledger will name them.
+//! The name of the operator, as the ledger records it.
 
 use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
-#[group(skip)] // it stands among the arguments of several commands
+#[group(skip)] // flattened into the arguments of several commands
 pub(crate) struct OperatorArgs {
     /// The operator's name [default: the user of this system]
     #[arg(long, value_name = "NAME", value_parser = named)]
@@ -21,7 +21,7 @@ fn named(text: &str) -> Result<String, &'static str> {
     if text.trim().is_empty() { Err("write the operator's name") } else { Ok(text.to_owned()) }
 }
 
-/// The user of this system: who they are, not who a variable says they are.
+/// Returns the user of this system by user id. A variable can name any user, so it is only the fallback.
 #[cfg(unix)]
 fn user() -> Option<String> {
     let id = rustix::process::getuid().as_raw().to_string();
@@ -31,7 +31,7 @@ fn user() -> Option<String> {
         let name = parts.next()?;
         (parts.nth(1)? == id).then(|| name.to_owned())
     });
-    // Users of a directory service do not stand in the file.
+    // Users of a directory service are not in the file.
     let variable = || std::env::var("USER").ok().filter(|name| !name.trim().is_empty());
     name.or_else(variable).or_else(|| Some(format!("uid {id}")))
 }

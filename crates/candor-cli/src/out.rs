@@ -1,4 +1,4 @@
-//! Where it is written to: who reads, and whether they still do.
+//! Output to stdout: for users or programs, until the reader closes it.
 
 use std::env;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
@@ -15,11 +15,11 @@ use crate::width::{columns, padded};
 
 /// Why a command ends early.
 pub(crate) enum CommandEnd {
-    /// Whoever read us has enough, as `head` does: no reason to complain.
+    /// The reader has closed stdout, as `head` does. That is no error.
     NobodyReads,
-    /// The ledger.
+    /// The ledger failed.
     Store(StoreError),
-    /// Anything else, in words.
+    /// Any other failure, in words.
     Told(Failure),
 }
 
@@ -59,12 +59,12 @@ impl From<StoreError> for CommandEnd {
 
 pub(crate) struct Out {
     stdout: BufWriter<Stdout>,
-    /// For programs.
+    /// True if programs read the output as JSON.
     pub(crate) json: bool,
-    /// A person reads it now, not a file later.
+    /// True if stdout is a terminal: a user reads it now, not a file later.
     pub(crate) terminal: bool,
     colour: bool,
-    /// What a command that is proposed here says of the ledger ([`Reading::same`](crate::ledger::Reading::same)).
+    /// The flag that makes a suggested command use the same ledger ([`LedgerArgs::same`]).
     pub(crate) same: String,
 }
 
@@ -77,12 +77,12 @@ impl Out {
         Self { stdout, json, terminal, colour: terminal && !plain, same: String::new() }
     }
 
-    /// For what a ledger holds.
+    /// Returns the output of a command that reads a ledger.
     pub(crate) fn of_ledger(read: &LedgerArgs) -> Self {
         Self { same: read.same(), ..Self::new(read.json) }
     }
 
-    /// A line that is safe to show already.
+    /// Writes a line that is already safe to show.
     pub(crate) fn line(&mut self, line: &str) -> io::Result<()> {
         writeln!(self.stdout, "{line}")
     }
@@ -91,24 +91,24 @@ impl Out {
         self.line(&json_shown(&value.to_string()))
     }
 
-    /// What needs a person.
+    /// Marks a text that needs the user's attention.
     pub(crate) fn strong(&self, text: &str) -> String {
         if self.colour { format!("\x1b[1;31m{text}\x1b[0m") } else { text.to_owned() }
     }
 
-    /// How many characters stand in a line; where nobody looks, as many as one reads.
+    /// Returns the number of columns for a line: the terminal's, or a readable default.
     pub(crate) fn width(&self) -> usize {
         const USUAL: usize = 160;
         let columns = self.terminal.then(|| terminal::columns(io::stdout())).flatten();
         columns.map_or(USUAL, |columns| columns.max(60))
     }
 
-    /// Bytes as they are.
+    /// Writes bytes as they are.
     pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.stdout.write_all(bytes)
     }
 
-    /// Lines of columns, each as wide as its widest cell. A line with a mark is one that needs a person.
+    /// Writes rows of columns, each as wide as its widest cell. The flag marks a row that needs the user's attention.
     pub(crate) fn table<const N: usize>(
         &mut self,
         head: [&str; N],
@@ -123,7 +123,7 @@ impl Out {
         let joined = |cells: [&str; N]| {
             let columns = cells.iter().zip(widths).enumerate();
             let cells = columns.map(|(at, (cell, width))| match at + 1 == N {
-                // One cell of megabytes is no reason to write as many spaces into every line.
+                // The last cell has no padding: one cell of megabytes would add as many spaces to every row.
                 true => (*cell).to_owned(),
                 false => padded(cell, width),
             });
@@ -138,7 +138,7 @@ impl Out {
         Ok(())
     }
 
-    /// How a command on this ledger ended.
+    /// Returns how a command on this ledger ended.
     pub(crate) fn end(
         &mut self,
         done: Result<(), CommandEnd>,

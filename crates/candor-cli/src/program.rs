@@ -1,4 +1,4 @@
-//! Where programs are, and how this one is called in a line that somebody may paste.
+//! Finds programs, and the name of this one for a command line that the user may paste.
 
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
@@ -6,7 +6,7 @@ use std::{env, fs};
 
 use crate::shell::quoted;
 
-/// How a shell calls this very program: by its name where that leads here, by its whole path elsewhere.
+/// Returns how a shell starts this program: by its name if PATH leads here, otherwise by its absolute path.
 pub(crate) fn ourselves() -> String {
     let name = "candor";
     let Ok(here) = env::current_exe() else { return name.to_owned() };
@@ -18,7 +18,7 @@ pub(crate) fn ourselves() -> String {
     }
 }
 
-/// What a shell would start. Links are not followed: some programs are one file under many names.
+/// Returns the program that a shell would start. Links are not followed: some programs are one file under many names.
 pub(crate) fn on_path(command: &str, search: Option<&OsStr>) -> Option<PathBuf> {
     let folders = search.map(env::split_paths).into_iter().flatten().filter(|at| at.is_absolute());
     folders.into_iter().find_map(|at| runnable(&at.join(command)))

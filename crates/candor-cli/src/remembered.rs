@@ -1,4 +1,5 @@
-//! What a person said that holds the next time, too: a file of lines in the state folder, which only they can have written.
+//! What the user has accepted, for later runs: a file of lines in the state folder. It counts only if no other user can have
+//! written it.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
@@ -8,7 +9,7 @@ use candor::desk::shown::shown;
 
 use crate::reach::CliEnvironment;
 
-/// Nobody says more than this.
+/// The maximum size that is read, in bytes. No user accepts that much.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
 pub(crate) struct AcceptedStore {
@@ -22,7 +23,7 @@ impl AcceptedStore {
         Self { folder: here.state.clone(), name }
     }
 
-    /// What stands there; nothing if others may have written it.
+    /// Returns the text of the file; empty if other users may have written it.
     pub(crate) fn text(&self) -> String {
         self.read().unwrap_or_default()
     }
@@ -56,7 +57,7 @@ impl AcceptedStore {
             std::os::unix::fs::DirBuilderExt::mode(&mut make, 0o700);
             std::os::unix::fs::OpenOptionsExt::mode(&mut open, 0o600);
         }
-        // In one piece: another process may be at it, too.
+        // Write in one piece: another process may append at the same time.
         let add = || {
             make.create(folder)?;
             open.open(&path)?.write_all(format!("{line}\n").as_bytes())

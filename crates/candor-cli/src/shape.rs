@@ -1,7 +1,7 @@
-//! What a schema allows, as far as a command line has to know: which kinds of values, which choices, which members.
+//! What a schema allows, as far as a command line needs to know: which kinds of values, which choices, which members.
 //!
-//! A schema is read as alternatives (`anyOf`, `oneOf`, several types), each of which is all of several schemas (`allOf`, `$ref`).
-//! What cannot be understood allows anything: the server has the last word, and nothing here fails on an odd schema.
+//! A schema is read as alternatives (`anyOf`, `oneOf`, several types), and each alternative combines several schemas (`allOf`,
+//! `$ref`). What cannot be understood allows anything: the server decides in the end, and nothing here fails on an odd schema.
 
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -21,7 +21,7 @@ impl Kinds {
     pub(crate) const NULL: Self = Self(1);
     pub(crate) const BOOLEAN: Self = Self(2);
     pub(crate) const INTEGER: Self = Self(4);
-    /// Numbers that are no integers.
+    /// Numbers that are not integers.
     pub(crate) const FRACTION: Self = Self(8);
     pub(crate) const STRING: Self = Self(16);
     pub(crate) const ARRAY: Self = Self(32);
@@ -72,14 +72,14 @@ impl BitOr for Kinds {
     }
 }
 
-/// What a schema allows: any of these.
+/// What a schema allows: any of its alternatives.
 #[derive(Debug, Clone)]
 pub(crate) struct Shape<'a> {
     links: Links<'a>,
     pub(crate) ways: Vec<Alternative<'a>>,
 }
 
-/// Where references lead, in the whole schema. It is read once; one that cannot be read has none that lead anywhere.
+/// The targets of references in the whole schema. It is parsed once. If that fails, no reference leads anywhere.
 #[derive(Debug, Clone)]
 struct Links<'a>(Rc<RefCell<Option<References<'a>>>>);
 
@@ -93,25 +93,25 @@ impl<'a> Links<'a> {
     }
 }
 
-/// One alternative: values of these kinds that fit all of these schemas.
+/// One alternative: values of these kinds that match all of these schemas.
 #[derive(Debug, Clone)]
 pub(crate) struct Alternative<'a> {
     pub(crate) kinds: Kinds,
     parts: Vec<&'a Map<String, Value>>,
 }
 
-/// As many alternatives as a person tells apart, as many steps as a schema deserves.
+/// Limits on alternatives, steps and depth, so that reading a schema ends.
 const MOST_WAYS: usize = 64;
 const MOST_STEPS: usize = 2_000;
 const DEEPEST: usize = 32;
 
 impl<'a> Shape<'a> {
-    /// Of a whole schema.
+    /// Reads a whole schema.
     pub(crate) fn of(root: &'a Value) -> Self {
         Self::within(root, root)
     }
 
-    /// Of a schema that stands in another, in which its references are looked up.
+    /// Reads a schema that is part of another one, in which its references are looked up.
     pub(crate) fn within(root: &'a Value, schema: &'a Value) -> Self {
         let links = Links::of(root);
         let ways = SchemaReading::new(&links).ways(schema, 0);
@@ -122,14 +122,14 @@ impl<'a> Shape<'a> {
         self.ways.iter().fold(Kinds::NONE, |kinds, way| kinds | way.kinds)
     }
 
-    /// The declared members of all alternatives, in the order in which they are declared.
+    /// Returns the declared members of all alternatives, in the order of their declaration.
     pub(crate) fn names(&self) -> Vec<&'a str> {
         let mut seen = HashSet::new();
         let all = self.objects().flat_map(Alternative::names);
         all.filter(|name| seen.insert(*name)).collect()
     }
 
-    /// The members without which no alternative is complete, in the order in which they are declared.
+    /// Returns the members that every alternative requires, in the order of their declaration.
     pub(crate) fn required(&self) -> Vec<&'a str> {
         let mut lists = self.objects().map(Alternative::required);
         let Some(first) = lists.next() else { return Vec::new() };
@@ -138,24 +138,24 @@ impl<'a> Shape<'a> {
             let list: HashSet<_> = list.into_iter().collect();
             needed.retain(|name| list.contains(name));
         }
-        // Some are required that nobody declares.
+        // Some members are required but not declared.
         let all = self.names().into_iter().chain(first);
         all.filter(|name| needed.remove(name)).collect()
     }
 
-    /// What a member may be. `None`: there is no such member.
+    /// Returns the shape of a member; `None` if there is no such member.
     pub(crate) fn member(&self, name: &str) -> Option<Self> {
         self.joined(self.objects().filter_map(|way| way.member(&self.links, name)).collect())
     }
 
-    /// What an item of a list may be.
+    /// Returns the shape of a list's item.
     pub(crate) fn item(&self) -> Self {
         let lists = self.ways.iter().filter(|way| way.kinds.has(Kinds::ARRAY));
         let items = lists.map(|way| way.item(&self.links)).collect();
         self.joined(items).unwrap_or_else(|| self.with(vec![Alternative::any()]))
     }
 
-    /// What is left when values of this kind are not meant.
+    /// Returns the shape without values of this kind.
     pub(crate) fn without(mut self, kind: Kinds) -> Self {
         for way in &mut self.ways {
             way.kinds = way.kinds & Kinds(!kind.0);
@@ -164,12 +164,12 @@ impl<'a> Shape<'a> {
         self
     }
 
-    /// The shape that one of its alternatives has by itself.
+    /// Returns the shape of one of its alternatives alone.
     pub(crate) fn only(&self, way: &Alternative<'a>) -> Self {
         self.with(vec![way.clone()])
     }
 
-    /// What is said about a member that has a default.
+    /// Returns the default value, if the schema has one.
     pub(crate) fn default(&self) -> Option<&'a Value> {
         self.ways.iter().flat_map(|way| &way.parts).find_map(|part| part.get("default"))
     }
@@ -196,7 +196,7 @@ impl<'a> Alternative<'a> {
         Self { kinds: Kinds::ANY, parts: Vec::new() }
     }
 
-    /// The values that `enum` or `const` leave; `None`: they say nothing.
+    /// Returns the values that `enum` or `const` allow; `None` if the schema has neither.
     pub(crate) fn choices(&self) -> Option<Vec<&'a Value>> {
         let mut choices: Option<Vec<&'a Value>> = None;
         for part in &self.parts {
@@ -232,8 +232,8 @@ impl<'a> Alternative<'a> {
         self.further(links)
     }
 
-    /// What members may be that are not declared. A schema that declares some and is silent about others has probably listed them
-    /// all: whoever misspells one should hear it here.
+    /// Returns the shape of an undeclared member; `None` if there can be none. A schema that declares some members and is silent
+    /// about others has probably listed them all: a misspelled name is reported here.
     fn further(&self, links: &Links<'a>) -> Option<Vec<Self>> {
         let mut said: Vec<&'a Value> = Vec::new();
         for part in &self.parts {
@@ -252,16 +252,16 @@ impl<'a> Alternative<'a> {
 
     fn item(&self, links: &Links<'a>) -> Vec<Self> {
         let items = self.parts.iter().filter_map(|part| part.get("items"));
-        // A list of schemas, one for each place, is an old way of writing that says nothing about all of them.
+        // A list of schemas, one for each position, is an old notation that says nothing about all items.
         SchemaReading::new(links).all(items.filter(|items| !items.is_array()), 0)
     }
 }
 
-/// One reading of a schema, which has an end.
+/// One reading of a schema, with limits.
 struct SchemaReading<'a, 'l> {
     links: &'l Links<'a>,
     steps: usize,
-    /// The schemas that are being read: one that refers to itself says nothing new.
+    /// The schemas that are being read. A schema that refers to itself adds nothing.
     open: Vec<&'a Value>,
 }
 
@@ -289,7 +289,7 @@ impl<'a, 'l> SchemaReading<'a, 'l> {
             _ => return vec![Alternative::any()],
         };
         let mut ways = vec![Alternative { kinds: own_kinds(keywords), parts: vec![keywords] }];
-        // A dynamic one may lead to several, and it is one of them.
+        // A dynamic reference may lead to several schemas, and any of them may apply.
         if let Some(targets @ [_, ..]) = self.links.from(schema).as_deref() {
             let any: Vec<_> =
                 targets.iter().flat_map(|target| self.ways(target, depth + 1)).collect();
@@ -307,7 +307,7 @@ impl<'a, 'l> SchemaReading<'a, 'l> {
         ways
     }
 
-    /// What fits all of them.
+    /// Returns the alternatives that match all schemas.
     fn all(
         &mut self,
         schemas: impl Iterator<Item = &'a Value>,
@@ -321,7 +321,7 @@ impl<'a, 'l> SchemaReading<'a, 'l> {
     }
 }
 
-/// The alternatives that are left when one of each side must hold.
+/// Returns the alternatives that remain if one of each side must match.
 fn both<'a>(left: &[Alternative<'a>], right: &[Alternative<'a>]) -> Vec<Alternative<'a>> {
     let pairs = left.iter().flat_map(|left| right.iter().map(move |right| (left, right)));
     let joined = pairs.filter(|(left, right)| left.kinds & right.kinds != Kinds::NONE);
@@ -339,7 +339,7 @@ fn both<'a>(left: &[Alternative<'a>], right: &[Alternative<'a>]) -> Vec<Alternat
         .collect()
 }
 
-/// What the keywords of one schema say about kinds.
+/// Returns the kinds that the keywords of one schema allow.
 fn own_kinds(keywords: &Map<String, Value>) -> Kinds {
     let any_of = |kinds: &mut dyn Iterator<Item = Kinds>| kinds.fold(Kinds::NONE, |a, b| a | b);
     let typed = match keywords.get("type") {
@@ -347,7 +347,7 @@ fn own_kinds(keywords: &Map<String, Value>) -> Kinds {
         Some(Value::Array(names)) => {
             any_of(&mut names.iter().filter_map(Value::as_str).map(Kinds::named))
         }
-        // Strictly it would be anything; whoever lists members means an object.
+        // Strictly, anything is allowed; but a schema that lists members means an object.
         None if keywords.contains_key("properties") => Kinds::OBJECT,
         None if keywords.contains_key("items") => Kinds::ARRAY,
         _ => Kinds::ANY,

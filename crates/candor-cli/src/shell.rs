@@ -1,6 +1,6 @@
-//! Words as a shell takes them.
+//! Words, quoted for a shell.
 
-/// One word, in quotes where it needs them.
+/// Returns one word, in quotes if it needs them.
 pub(crate) fn quoted(word: &str) -> String {
     let plain = |c: char| c.is_ascii_alphanumeric() || "-_./:@%+=,".contains(c);
     if !word.is_empty() && word.chars().all(plain) {

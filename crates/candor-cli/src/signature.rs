@@ -1,4 +1,4 @@
-//! A tool in one line, as a person would declare it: `find(query: string, limit: integer = 50) -> string[]`.
+//! A tool in one line, like a declaration: `find(query: string, limit: integer = 50) -> string[]`.
 
 use std::cell::Cell;
 use std::collections::HashSet;
@@ -10,7 +10,7 @@ use serde_json::Value;
 use crate::shape::{Alternative, Kinds, Shape};
 use crate::width::{columns, cut};
 
-/// A tool, as a server describes it. All of it is the word of a stranger.
+/// A tool, as a server describes it. All of it is untrusted.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Tool<'a> {
     pub(crate) name: &'a str,
@@ -18,13 +18,14 @@ pub(crate) struct Tool<'a> {
     pub(crate) output: Option<&'a Value>,
 }
 
-/// As many choices as one reads, as many letters of a value, as many types in one line.
+/// The maximum number of choices, columns of a value, and types in one line.
 const CHOICES: usize = 8;
 const LETTERS: usize = 24;
 const TYPES: usize = 400;
 
 impl Tool<'_> {
-    /// The line, of at most so many characters. What is too long loses first what stands inside, then what stands last.
+    /// Returns the line, at most `width` columns wide. A line that is too long loses nested members first, then its last
+    /// parameters.
     pub(crate) fn signature(&self, width: usize) -> String {
         let name = named(self.name);
         let parts = |depth: usize| {
@@ -53,12 +54,12 @@ impl Tool<'_> {
 }
 
 struct Writer {
-    /// How many types may still be written: a schema may be larger than any line.
+    /// How many more types may be written: a schema may be larger than any line.
     left: Cell<usize>,
 }
 
 impl Writer {
-    /// Required ones first, each in the order of the schema.
+    /// Returns the members: required ones first, each group in the order of the schema.
     fn members(&self, shape: &Shape<'_>, depth: usize) -> Vec<String> {
         let required: HashSet<_> = shape.required().into_iter().collect();
         let (first, then): (Vec<_>, Vec<_>) =
@@ -79,7 +80,7 @@ impl Writer {
         members
     }
 
-    /// What is in the box, if there is one.
+    /// Returns the output type. If the value is in a box, it is the type of the value.
     fn returned(&self, schema: &Value, depth: usize) -> String {
         let field = schema.get(BOX_KEYWORD).and_then(|mark| mark.get("field")?.as_str());
         let shape = Shape::of(schema);
@@ -103,7 +104,7 @@ impl Writer {
         if kinds.iter().any(|kind| kind == "any") {
             return "any".to_owned();
         }
-        // `null` says least, and stands last.
+        // `null` says the least, so it comes last.
         kinds.retain(|kind| kind != "null");
         if null {
             kinds.push("null".to_owned());
@@ -150,7 +151,7 @@ impl Writer {
 
     fn object(&self, shape: &Shape<'_>, depth: usize) -> String {
         if shape.names().is_empty() {
-            // A member of any name tells what all of them are.
+            // No member is declared, so a member of any name has the shape of all.
             let values = shape.member("").map(|values| self.kind(&values, depth));
             return match values.as_deref() {
                 None => "{}".to_owned(),
@@ -165,7 +166,7 @@ impl Writer {
     }
 }
 
-/// A name as it is if it can be told from what stands around it, in quotes if not.
+/// Returns a name as it is if it is distinct from the text around it, otherwise in quotes.
 pub(crate) fn named(name: &str) -> String {
     let plain = |c: char| c.is_alphanumeric() || matches!(c, '_' | '-' | '.' | '/' | '$');
     let safe = cut(name, 64);
@@ -176,7 +177,7 @@ fn quoted(text: &str) -> String {
     format!("\"{}\"", text.replace('"', "\\\""))
 }
 
-/// A value, cut where it is long.
+/// Returns a value as text, truncated if it is long.
 fn literal(value: &Value) -> String {
     match value {
         Value::String(text) if columns(text) > LETTERS => quoted(&cut(text, LETTERS)),

@@ -9,14 +9,14 @@ use tokio::sync::watch;
 use crate::exit::INTERRUPTED;
 use crate::terminal;
 
-/// A command that hears the signal ends sooner.
+/// How long a command may take to end after a signal. A command that notices the signal ends sooner.
 const GRACE: Duration = Duration::from_secs(8);
 
 /// The exit code of the signal that came.
 static CODE: LazyLock<watch::Sender<Option<u8>>> = LazyLock::new(watch::Sender::default);
 
-/// Starts to listen. A command hears the signal wherever it awaits something. It may be busy with a server's data, or blocked by a full
-/// pipe: then the process exits after [`GRACE`], or at the second signal.
+/// Starts to listen for signals. A command notices a signal wherever it awaits something. If it is busy with a server's data or
+/// blocked by a full pipe, the process exits after [`GRACE`], or at the second signal.
 pub(crate) fn listen() {
     let Ok(mut signals) = Signals::new() else { return };
     tokio::spawn(async move {
@@ -76,10 +76,10 @@ impl Signals {
     }
 }
 
-/// Returns true if the process was started to outlive its terminal, as `nohup` does: to listen would undo that.
+/// Returns true if the process was started to outlive its terminal, as `nohup` does. A signal handler would undo that.
 #[cfg(unix)]
 pub(crate) fn ignores_hangup() -> bool {
-    const HANGUP: u64 = 1; // the first of the bits
+    const HANGUP: u64 = 1; // bit 0 is signal 1
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
     let ignored = status.lines().find_map(|line| line.strip_prefix("SigIgn:"));
     let ignored = ignored.and_then(|bits| u64::from_str_radix(bits.trim(), 16).ok());

@@ -1,4 +1,4 @@
-//! A person at a terminal, who sees what they are asked and answers it now.
+//! A user at a terminal, who sees each question and answers it at once.
 
 use std::io::{self, IsTerminal as _, Write as _};
 #[cfg(unix)]
@@ -8,12 +8,12 @@ use std::{env, thread};
 
 use tokio::sync::oneshot::{self, error::TryRecvError};
 
-/// Whether escapes do nothing there but stand in the way.
+/// Returns true if the terminal does not understand escape sequences.
 pub(crate) fn is_dumb() -> bool {
     env::var_os("TERM").is_some_and(|term| term == "dumb")
 }
 
-/// How many letters stand in a line of a terminal, if it is one and says so.
+/// Returns the number of columns of a terminal, if it is one and reports its size.
 #[cfg(unix)]
 pub(crate) fn columns(of: impl std::os::fd::AsFd) -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(of).ok()?;
@@ -25,22 +25,23 @@ pub(crate) fn columns<T>(_of: T) -> Option<usize> {
     None
 }
 
-/// Between a question that was taken away and the next: time enough to see that it is another one.
+/// The pause between a withdrawn question and the next one, so that the user sees the difference.
 const SECOND_LOOK: Duration = Duration::from_secs(1);
 
-/// Questions go to stderr, answers come from stdin; both must be terminals, or somebody would answer what they have not seen.
+/// Questions go to stderr, and answers come from stdin. Both must be terminals, or a user could answer a question that they have
+/// not seen.
 pub(crate) struct Terminal {
-    /// A line that is waited for. It outlives a question that is no longer asked, because a read cannot be taken back.
+    /// A read that waits for a line. It outlives a withdrawn question, because a read cannot be cancelled.
     reading: Option<oneshot::Receiver<io::Result<String>>>,
 }
 
 impl Terminal {
-    /// `None`: there is none.
+    /// Returns the terminal; `None` if stdin or stderr is not one.
     pub(crate) fn open() -> Option<Self> {
         (io::stdin().is_terminal() && io::stderr().is_terminal()).then_some(Self { reading: None })
     }
 
-    /// Asks for a line that is not shown while it is typed. The echo is back when this returns or is given up.
+    /// Asks for a line that is not shown while the user types. The echo returns when this future completes or is dropped.
     pub(crate) async fn ask_hidden(&mut self, question: &str) -> io::Result<Option<String>> {
         let hidden = EchoGuard::hide();
         let line = self.ask(question).await;
@@ -50,13 +51,14 @@ impl Terminal {
         line
     }
 
-    /// A line, typed after the question was there. `None`: there is nobody any more. May be given up at any time.
+    /// Returns a line that was typed after the question appeared; `None` at the end of input. The future may be dropped at any
+    /// time.
     pub(crate) async fn ask(&mut self, question: &str) -> io::Result<Option<String>> {
-        // The question before this one was taken away, perhaps under somebody's finger: their answer is not for this one.
+        // The previous question was withdrawn, perhaps while the user was typing: that answer is not for this question.
         if self.reading.is_some() {
             tokio::time::sleep(SECOND_LOOK).await;
         }
-        // Whatever was read for a question that is no longer asked is no answer to this one.
+        // A line that was read for a withdrawn question is no answer to this one.
         if self
             .reading
             .as_mut()
@@ -69,7 +71,7 @@ impl Terminal {
         io::stderr().flush()?;
         let read = self.reading.get_or_insert_with(|| {
             let (tell, told) = oneshot::channel();
-            // Not a task of the runtime, which would wait for it at the end.
+            // Not a runtime task: the runtime would wait for it on shutdown.
             thread::spawn(move || {
                 let mut line = String::new();
                 let _ = tell.send(io::stdin().read_line(&mut line).map(|_| line));
@@ -88,7 +90,8 @@ impl Terminal {
         Ok(matches!(self.decide(question).await?, Word::Yes | Word::Approve))
     }
 
-    /// Returns which word it is, for a question that may be about a denial. An empty line and the end of input are a no.
+    /// Asks until the answer is one of the words, for a question that may be about a denial. An empty line and the end of input
+    /// mean no.
     pub(crate) async fn decide(&mut self, question: &str) -> io::Result<Word> {
         loop {
             let Some(answer) = self.ask(&format!("{question} [y/N]")).await? else {
@@ -126,15 +129,15 @@ impl Word {
     }
 }
 
-/// What an answer to "may it run?" means, if it is one.
+/// Parses an answer to "may it run?"; `None` for anything else.
 pub(crate) fn read_approval(answer: &str) -> Option<bool> {
     Word::read(answer).map(|word| matches!(word, Word::Yes | Word::Approve))
 }
 
-/// Keeps the terminal from showing what is typed.
+/// Turns off the terminal's echo until it is dropped.
 struct EchoGuard;
 
-/// The terminal as it was before it stopped showing what is typed. The code that ends the process restores it.
+/// The terminal's mode before the echo was turned off. The code that ends the process restores it.
 #[cfg(unix)]
 static BEFORE: Mutex<Option<rustix::termios::Termios>> = Mutex::new(None);
 
@@ -165,7 +168,7 @@ impl Drop for EchoGuard {
     }
 }
 
-/// Lets the terminal show again what is typed, if it was kept from it.
+/// Turns the terminal's echo on again, if it was turned off.
 pub(crate) fn show_typing() {
     #[cfg(unix)]
     if let Some(before) = BEFORE.lock().unwrap_or_else(PoisonError::into_inner).take() {
@@ -174,7 +177,7 @@ pub(crate) fn show_typing() {
     }
 }
 
-/// What was typed before a question was there is no answer to it.
+/// Discards what was typed before the question appeared: it is no answer to it.
 #[cfg(unix)]
 fn forget_what_was_typed() {
     let _ = rustix::termios::tcflush(io::stdin(), rustix::termios::QueueSelector::IFlush);

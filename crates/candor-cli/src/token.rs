@@ -1,4 +1,4 @@
-//! `candor token NAME`: a new bearer token, and the line that lets it in.
+//! `candor token NAME`: creates a bearer token, and the line with which a server accepts it.
 
 use std::io::Write;
 
@@ -22,7 +22,7 @@ pub(crate) struct TokenArgs {
     operator: bool,
 }
 
-/// A name that a line of the file can hold, and that is not the server's own.
+/// Parses a name that a line of the file can hold, and that is not reserved for the server.
 fn name(text: &str) -> Result<String, String> {
     let odd = |c: char| c.is_whitespace() || c.is_control();
     if text.is_empty() || text.contains(odd) || text.starts_with('#') {
@@ -43,7 +43,7 @@ pub(crate) fn run(args: &TokenArgs) -> candor::Result<()> {
     eprintln!("The token, shown once; give it to {}:", args.name);
     eprintln!("  {token}");
     eprintln!("The line for the file behind --tokens:");
-    // The line alone goes to stdout, so that `candor token alice >> tokens` does what one hopes.
+    // Only the line goes to stdout, so that `candor token alice >> tokens` works.
     let role = if args.operator { " operator" } else { "" };
     writeln!(std::io::stdout(), "{}{role}", BearerTokens::line(&args.name, &token))?;
     Ok(())

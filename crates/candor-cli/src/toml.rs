@@ -1,8 +1,8 @@
-//! TOML, as far as it is written here.
+//! The parts of TOML that this program writes.
 
 use candor::desk::shown::fools;
 
-/// A string, in quotes. What could fool a terminal stands as an escape.
+/// Returns a string in quotes. Characters that could fool a terminal are escaped.
 pub(crate) fn string(text: &str) -> String {
     use std::fmt::Write as _;
     let mut quoted = "\"".to_owned();
@@ -19,13 +19,13 @@ pub(crate) fn string(text: &str) -> String {
     quoted
 }
 
-/// A key, in quotes where it needs them.
+/// Returns a key, in quotes if it needs them.
 pub(crate) fn key(name: &str) -> String {
     let bare = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'-' | b'_');
     if !name.is_empty() && name.bytes().all(bare) { name.to_owned() } else { string(name) }
 }
 
-/// A list of strings.
+/// Returns a list of strings.
 pub(crate) fn strings(texts: &[String]) -> String {
     let texts: Vec<_> = texts.iter().map(|text| string(text)).collect();
     format!("[{}]", texts.join(", "))

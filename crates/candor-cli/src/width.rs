@@ -1,4 +1,4 @@
-//! How wide a text is on a terminal: East Asian letters and most emoji take two columns.
+//! The width of text on a terminal: East Asian letters and most emoji take two columns.
 
 use candor::desk::shown::shown;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
@@ -8,7 +8,7 @@ pub(crate) fn columns(text: &str) -> usize {
     text.width()
 }
 
-/// Makes a text safe to show and cuts it to at most so many columns.
+/// Makes a text safe to show and truncates it to at most `most` columns.
 pub(crate) fn cut(text: &str, most: usize) -> String {
     let shown = shown(text).to_string();
     if columns(&shown) <= most {
@@ -17,7 +17,7 @@ pub(crate) fn cut(text: &str, most: usize) -> String {
     format!("{}…", fitting(&shown, most.saturating_sub(1)))
 }
 
-/// Makes a text safe to show and cuts it to at most so many columns, from the front.
+/// Makes a text safe to show and truncates it at the front, to at most `most` columns.
 pub(crate) fn end(text: &str, most: usize) -> String {
     let shown = shown(text).to_string();
     if columns(&shown) <= most {
@@ -32,7 +32,7 @@ pub(crate) fn end(text: &str, most: usize) -> String {
     ['…'].into_iter().chain(reversed.chars().rev()).collect()
 }
 
-/// Returns the longest beginning of a text that fits into so many columns.
+/// Returns the longest beginning of a text that fits into `most` columns.
 pub(crate) fn fitting(text: &str, most: usize) -> &str {
     let mut used = 0;
     let end = text.char_indices().find(|(_, c)| {
@@ -42,8 +42,8 @@ pub(crate) fn fitting(text: &str, most: usize) -> &str {
     end.map_or(text, |(at, _)| &text[..at])
 }
 
-/// Cuts a line into rows of at most so many columns, on any terminal: letters that some of them show wider are taken as wide, and a
-/// tab as spaces.
+/// Splits a line into rows of at most `most` columns, on any terminal. Letters that some terminals show wider count as wide, and a
+/// tab counts as spaces.
 pub(crate) fn rows(line: &str, most: usize) -> Vec<String> {
     let mut rows = vec![String::new()];
     let mut used = 0;
@@ -61,7 +61,7 @@ pub(crate) fn rows(line: &str, most: usize) -> Vec<String> {
     rows
 }
 
-/// Pads a text with spaces to so many columns.
+/// Pads a text with spaces to `width` columns.
 pub(crate) fn padded(text: &str, width: usize) -> String {
     format!("{text}{}", " ".repeat(width.saturating_sub(columns(text))))
 }

@@ -86,7 +86,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
     if let Some(reason) = &args.reason {
         writeln!(io::stderr(), "\nThe caller sees the reason: {}", shown(reason))?;
     }
-    // A denial starts nothing, so it needs no proof that an operator has seen the call.
+    // A denial starts nothing, so it needs no proof that an operator has seen the request.
     if let Some(mut terminal) = Terminal::open() {
         let question = format!("\nDeny this call of {}?", tool(&waiting));
         match terminal.decide(&question).await? {
@@ -102,7 +102,7 @@ pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Resul
 
 const UNDECIDED: &str = "Not recorded; the request is still open";
 
-/// Names the command that decides otherwise.
+/// Returns the refusal, which names the command for the other decision.
 fn undecided(waiting: &ApprovalRequest, otherwise: &str, out: &Out) -> Failure {
     let (id, same) = (waiting.short(), &out.same);
     Failure::refused(format!(
@@ -110,7 +110,7 @@ fn undecided(waiting: &ApprovalRequest, otherwise: &str, out: &Out) -> Failure {
     ))
 }
 
-/// There is no flag instead: whoever could set one need not have seen anything.
+/// Opens the terminal. No flag replaces it: a flag would not prove that the operator has seen the request.
 fn terminal() -> Result<Terminal, Failure> {
     Terminal::open().ok_or_else(|| {
         Failure::refused(
@@ -133,10 +133,10 @@ pub(crate) fn show_on_terminal(waiting: &ApprovalRequest, out: &Out) -> io::Resu
     Ok(())
 }
 
-/// Where it was said.
+/// The place of the decision, as the ledger records it.
 pub(crate) const THROUGH: &str = "candor approvals";
 
-/// What was written.
+/// Prints the recorded decision, and the grant if there is one.
 pub(crate) async fn say(
     store: &dyn Store,
     waiting: &ApprovalRequest,
@@ -168,7 +168,7 @@ pub(crate) async fn say(
             shown(by),
             when::written(*until)
         ),
-        // A caller who waited for it has used it already.
+        // The caller was waiting and has already used the approval.
         _ => format!("{id}  Approved, and used already. State: {}.", operation.words()),
     })?;
     if let Some(grant) = grant {

@@ -9,7 +9,7 @@ use candor::desk::when;
 
 use crate::operator;
 
-/// What programs may rely on.
+/// The JSON members that programs may rely on.
 pub(crate) const MEMBERS: &str = "\
 The members of each line with --json (null where there is nothing):
   id                  32 hexadecimal digits
@@ -22,10 +22,10 @@ The members of each line with --json (null where there is nothing):
   revokedBy, revokedAt
                       who revoked it, and when";
 
-/// So many digits name a grant where they are shown.
+/// The number of id digits that are shown.
 const SHORT: usize = 8;
 
-/// Fewer digits are more likely a mistake than an id.
+/// The minimum number of id digits. Fewer are more likely a mistake than an id.
 const LEAST: usize = 4;
 
 #[derive(Debug, clap::Args)]

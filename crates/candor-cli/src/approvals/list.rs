@@ -8,7 +8,7 @@ use candor::desk::shown::shown;
 use candor::desk::waiting::{All, ApprovalRequest};
 use candor::desk::{json, when};
 
-/// What programs may rely on, here and of one; written in `desk/waiting.rs`.
+/// The JSON members that programs may rely on, for `list` and `show`. `desk/waiting.rs` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line with --json:
   id                  of the operation, 64 hexadecimal digits
@@ -45,7 +45,7 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), CommandE
     }
     out.table(HEAD, &lines)?;
     out.flush()?;
-    // Of several, which one is for the person to say.
+    // If there are several requests, the operator fills in the id.
     let id: &str = if let [(_, [id, ..])] = &lines[..] { id } else { "ID" };
     let same = &out.same;
     eprintln!(
@@ -55,7 +55,7 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), CommandE
     Ok(())
 }
 
-/// Marked, if it may delete.
+/// Returns the cells of a request. The flag marks a request that may delete or cannot be read.
 pub(crate) fn line(waiting: &ApprovalRequest, now: Moment) -> (bool, [String; 7]) {
     let scope = &waiting.id.scope;
     let asked = waiting.asked();

@@ -1,11 +1,11 @@
 //! `candor approvals`: approval requests, decisions on them, and grants.
 //!
 //! - `list`, `show`, `decide`, `watch`, `grants`: the commands.
-//! - `waiting`: a question as the ledger keeps it. `permission`: a grant in words.
+//! - `permission`: the flags that grant similar calls.
 //!
-//! A yes is said by a person who has seen all of what they say it to: at a terminal, without a flag for it, and to exactly the question
-//! that was shown. What a question holds was written by a caller and by the author of a tool, and goes through
-//! [`shown`](candor::desk::shown) on its way.
+//! An approval comes from an operator who has seen the whole request: at a terminal, without a flag that replaces it. It covers
+//! exactly the request that was shown. Callers and tool authors wrote the text of a request, so it goes through
+//! [`shown`](candor::desk::shown) first.
 
 mod decide;
 mod grants;

@@ -27,7 +27,7 @@ fn named_folder(text: &str) -> Result<(String, String), &'static str> {
 }
 
 impl GrantArgs {
-    /// What is to be permitted besides this call, if anything.
+    /// Returns the grant that the flags ask for, if any.
     pub(crate) fn of(&self, asked: &RequestDetails) -> Result<Option<GrantDraft>, Failure> {
         let Some(lasts) = self.lasts else { return Ok(None) };
         let any: Vec<_> = self.any.iter().map(String::as_str).collect();

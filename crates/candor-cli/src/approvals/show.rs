@@ -1,4 +1,4 @@
-//! `candor approvals show ID`: everything that a reviewer needs. Nothing is cut here.
+//! `candor approvals show ID`: everything that a reviewer needs. Nothing is truncated here.
 
 use candor_ledger::{Moment, Store};
 
@@ -36,8 +36,8 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// What is to be decided, with what deletes marked by `strong`. Who calls and what is called stands there as the ledger knows it; what others
-/// say of themselves is marked as theirs.
+/// Returns a request as lines. `strong` marks an effect that may delete or is unknown. Caller, server and tool are as the ledger
+/// knows them; claims of others are labeled as theirs.
 pub(crate) fn lines(
     waiting: &ApprovalRequest,
     now: Moment,
@@ -89,7 +89,7 @@ pub(crate) fn lines(
     lines
 }
 
-/// In words.
+/// Returns the effect in words. `strong` marks one that may delete or is unknown.
 pub(crate) fn effect(asked: Option<&RequestDetails>, strong: impl Fn(&str) -> String) -> String {
     match asked {
         Some(RequestDetails { effect, destroys: false, .. }) => shown(effect).to_string(),

@@ -1,4 +1,4 @@
-//! `candor approvals watch`: what waits and what comes, as it comes; at a terminal, to be decided at once.
+//! `candor approvals watch`: prints pending and new approval requests. At a terminal, the operator decides each one at once.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -15,7 +15,7 @@ use candor::desk::{self, decide, when};
 
 use crate::operator;
 
-/// How often the ledger is looked at.
+/// The interval between reads of the ledger.
 const EVERY: Duration = Duration::from_secs(1);
 
 #[derive(Debug, clap::Args)]
@@ -24,13 +24,13 @@ pub(crate) struct ApprovalsWatchArgs {
     operator: operator::OperatorArgs,
 }
 
-/// What becomes of a question that was shown.
+/// The end of a request that was shown.
 enum WatchAction {
     Decided(Review),
     Skipped,
-    /// Decided elsewhere, or no longer asked.
+    /// It was decided elsewhere, or is no longer pending.
     Gone,
-    /// There is nobody any more.
+    /// The input ended.
     End,
 }
 
@@ -39,11 +39,12 @@ pub(crate) async fn run(
     args: &ApprovalsWatchArgs,
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
-    // That is how it ends, also where whoever started it lets it ignore the signal, as shells do in the background.
+    // Ctrl-C ends the command. This handler also works if the parent process ignores the signal for it, as shells do in the
+    // background.
     tokio::select! {
         done = watch(store, args, out) => done,
         _ = tokio::signal::ctrl_c() => {
-            // Perhaps a question stands there, without an end of its line.
+            // A prompt may be open, without the end of its line.
             eprintln!();
             Ok(())
         }
@@ -60,7 +61,7 @@ async fn watch(
     let mut known: HashSet<(RecordDigest, RequestVersion)> = HashSet::new();
     eprintln!("Watching the ledger ({}); Ctrl-C ends.", shown(&store.describe()));
     loop {
-        // What no longer waits is forgotten, and shown if it comes again.
+        // Forget requests that are no longer pending, and show them if they return.
         let mut here = HashSet::new();
         let mut all = All::of(store);
         while let Some(waiting) = all.next().await? {
@@ -96,7 +97,7 @@ fn tell(waiting: &ApprovalRequest, out: &mut Out) -> Result<(), CommandEnd> {
     Ok(())
 }
 
-/// Shows all of it and does what the person says. Whether to go on.
+/// Shows the whole request and records the operator's answer. Returns false if the input ended.
 async fn offer(
     store: &dyn Store,
     waiting: &ApprovalRequest,
@@ -116,7 +117,7 @@ async fn offer(
         {
             Ok(()) => say(store, waiting, None, out).await?,
             Err(desk::OperatorError::Store(error)) => return Err(error.into()),
-            // Somebody was quicker. There are other questions.
+            // Another reviewer was faster. Continue with the other requests.
             Err(problem) => eprintln!("{problem}"),
         },
         WatchAction::Skipped => eprintln!("{}  skipped; it still needs approval.", waiting.short()),
@@ -133,7 +134,7 @@ async fn answer(
     let asked = waiting.asked();
     let (tool, effect) =
         (shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned));
-    // What cannot be read can be denied only.
+    // A request that cannot be read can only be denied.
     let choice = if asked.is_some() { "[a]pprove, [d]eny, [s]kip:" } else { "[d]eny, [s]kip:" };
     let question = format!("\n{} {tool} ({effect})  {choice}", waiting.short());
     loop {

@@ -1,9 +1,9 @@
-//! JSON that every parser reads alike, and whose numbers are kept.
+//! Strict JSON: every parser reads it the same way, and no number is rounded.
 
 use candor::protocol::json::{DEFAULT_DEPTH, first_inexact_number, scan};
 use serde_json::Value;
 
-/// Reads a JSON text, or says what is wrong with it.
+/// Parses a JSON text. The error says what is wrong with it.
 pub(super) fn json(text: &str) -> Result<Value, String> {
     let text = text.trim();
     scan(text.as_bytes(), DEFAULT_DEPTH).map_err(|error| error.to_string())?;
@@ -13,7 +13,7 @@ pub(super) fn json(text: &str) -> Result<Value, String> {
     serde_json::from_str(text).map_err(|error| error.to_string())
 }
 
-/// That a number would be rounded.
+/// Returns the problem of a number that would be rounded.
 pub(super) fn too_large(number: &str) -> String {
     if number.contains(['.', 'e', 'E']) {
         return format!("{number} would be rounded: it has more digits than a 64-bit number holds");
@@ -21,7 +21,7 @@ pub(super) fn too_large(number: &str) -> String {
     format!("{number} is larger than an integer of 64 bits")
 }
 
-/// Whether a text is a number as JSON writes it: 007 and +1 are none.
+/// Returns true if a text is a number as JSON writes it: 007 and +1 are not.
 pub(super) fn is_number(text: &str) -> bool {
     let digits = text.strip_prefix('-').unwrap_or(text);
     digits.starts_with(|c: char| c.is_ascii_digit())

@@ -1,4 +1,4 @@
-//! Why arguments do not fit: what, where, and what would be right.
+//! Why arguments are invalid: what is wrong, where, and what to write instead.
 
 use std::fmt;
 
@@ -8,13 +8,13 @@ use crate::exit::{Exit, Failure};
 use crate::signature::{Tool, named};
 use crate::width::cut;
 
-/// One thing that is wrong.
+/// One problem with the arguments.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct ArgumentProblem {
-    /// The parameter, as it is written on a command line; empty for all of them.
+    /// The parameter, as written on a command line; empty if the problem is about all of them.
     pub(crate) place: String,
     pub(crate) what: String,
-    /// What to write instead; empty where that is said already.
+    /// What to write instead; empty if `what` already says it.
     pub(crate) right: String,
 }
 
@@ -24,7 +24,7 @@ impl ArgumentProblem {
     }
 }
 
-/// Arguments that do not fit the tool. Nothing was sent.
+/// Invalid arguments. Nothing was sent.
 #[derive(Debug)]
 pub(crate) struct Invalid {
     pub(crate) problems: Vec<ArgumentProblem>,
@@ -32,7 +32,7 @@ pub(crate) struct Invalid {
     signature: String,
 }
 
-/// As much of a message as one reads, and as long a line.
+/// The maximum width of a message and of the signature, in columns.
 const LETTERS: usize = 300;
 const WIDTH: usize = 160;
 
@@ -41,7 +41,7 @@ impl Invalid {
         Self { problems, tool: cut(tool.name, 64), signature: tool.signature(WIDTH) }
     }
 
-    /// What the schema of the tool finds wrong with arguments that could be read, told like everything else.
+    /// Reports what the tool's schema finds wrong with arguments that could be parsed, in the form of the other problems.
     pub(crate) fn found(by_schema: &candor_schema::Invalid, tool: &Tool<'_>) -> Self {
         let problem = |violation: &Violation| {
             let place = violation.pointer.trim_start_matches('/').replace('/', ".");
@@ -65,7 +65,7 @@ fn marked(violation: &Violation) -> String {
     }
 }
 
-/// Names and values of others are made safe here, once for all of them.
+/// Makes untrusted names and values safe to show, once for all problems.
 impl fmt::Display for Invalid {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "Nothing was run. The arguments of {} are invalid:", self.tool)?;

@@ -1,8 +1,8 @@
-//! The arguments of a call, from words on a command line, read by the tool's own schema.
+//! The arguments of a call: words on a command line, parsed by the tool's own schema.
 //!
-//! `k=v` is text that the schema makes a value of; `k:=JSON` is JSON whatever the schema says; `a.b=v` is a member of a member;
-//! `k=@file` and `k=@-` take the text from a file or from stdin, `k=@@x` is the text `@x`. Lists are JSON, or one `k=v` for each
-//! item. Or all arguments are one JSON object. What does not fit is told all at once, and nothing has been sent yet.
+//! `k=v` is text, and the schema determines its value. `k:=JSON` is JSON, whatever the schema says. `a.b=v` is a member of a
+//! member. `k=@file` and `k=@-` take the text from a file or from stdin; `k=@@x` is the text `@x`. A list is JSON, or one `k=v` for
+//! each item. Alternatively, all arguments are one JSON object. All problems are reported at once, before the call is sent.
 
 mod exact;
 mod invalid;
@@ -21,7 +21,7 @@ use invalid::ArgumentProblem;
 pub(crate) use invalid::Invalid;
 use source::Sources;
 
-/// Reads `words` (`k=v`…), or `whole` (JSON, `@file` or `-`) instead of them.
+/// Parses `words` (`k=v`…), or `whole` (JSON, `@file` or `-`) instead of them.
 pub(crate) fn read(
     words: &[String],
     whole: Option<&str>,
@@ -41,7 +41,7 @@ pub(crate) fn read(
     read.map_err(|problems| Invalid::new(problems, tool))
 }
 
-/// The whole of the arguments, as they are: only the server checks them.
+/// Parses all arguments as one JSON object. The schema converts none of its values.
 fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, ArgumentProblem> {
     let place = "--arguments";
     let text = match whole.strip_prefix('@') {
@@ -60,10 +60,10 @@ fn object(whole: &str, sources: &mut Sources<'_>) -> Result<Map<String, Value>, 
     }
 }
 
-/// What one word says.
+/// The part of a word after its name.
 struct ArgumentWord<'w> {
     text: &'w str,
-    /// `:=`
+    /// True for `:=`.
     json: bool,
 }
 
@@ -109,14 +109,14 @@ fn pairs(
             Err((what, right)) => problems.push(ArgumentProblem::new(&name, what, right)),
         }
     }
-    // What is missing is told only if nothing else is wrong with the names: it may be the one that was misspelt.
+    // Report missing arguments only if there is no other problem: a missing one may be misspelled.
     if problems.is_empty() {
         missing(shape, &members, "", &mut problems);
     }
     if problems.is_empty() { Ok(members) } else { Err(problems) }
 }
 
-/// The key of a word, and what is said of it.
+/// Splits a word into its key and its value.
 fn split<'w>(
     word: &'w str,
     shape: &Shape<'_>,
@@ -140,7 +140,8 @@ fn split<'w>(
     Ok((key, ArgumentWord { text, json }))
 }
 
-/// The way to the argument that a key names. A name that holds dots goes before a way through several.
+/// Returns the path of the argument that a key names. A declared name that contains dots takes precedence over a path of several
+/// names.
 fn locate<'a>(
     shape: &Shape<'a>,
     key: &str,
@@ -163,7 +164,7 @@ fn locate<'a>(
             return deeper(at, &member);
         }
     }
-    // Not declared, but allowed.
+    // The name is not declared, but may be allowed.
     let first = dots.first().copied();
     let name = &key[..first.unwrap_or(key.len())];
     match (shape.member(name), first) {
@@ -194,7 +195,7 @@ fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Argume
     ArgumentProblem::new(&place, "there is no such parameter", right)
 }
 
-/// The value of one argument; or what is wrong, and what would be right.
+/// Returns the value of one argument. The error says what is wrong, and what to write instead.
 fn value(
     argument: &Argument<'_, '_>,
     sources: &mut Sources<'_>,
@@ -248,7 +249,7 @@ fn single(
     if given.json {
         return json(given.text);
     }
-    // Two signs stand for one that means itself.
+    // `@@` means a literal `@`.
     typed::value(shape, given.text.strip_prefix('@').unwrap_or(given.text))
 }
 
@@ -256,7 +257,7 @@ fn json(text: &str) -> Result<Value, (String, String)> {
     exact::json(text).map_err(|what| (what, ":= takes JSON; write text with =".to_owned()))
 }
 
-/// Puts a value where its path leads. No path leads through a value: that was refused before.
+/// Inserts a value at its path. No path leads through a value: `pairs` refuses that.
 fn put(members: &mut Map<String, Value>, path: &[String], value: Value) {
     match path {
         [] => {}
@@ -272,7 +273,7 @@ fn put(members: &mut Map<String, Value>, path: &[String], value: Value) {
     }
 }
 
-/// What is required and was not given, also in objects that were begun.
+/// Adds a problem for each required member that is missing, also in nested objects that are present.
 fn missing(
     shape: &Shape<'_>,
     members: &Map<String, Value>,

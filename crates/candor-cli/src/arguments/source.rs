@@ -1,15 +1,15 @@
-//! Texts that are not on the command line: files, and stdin.
+//! Text that is not on the command line: files and stdin.
 
 use std::fs::File;
 use std::io::Read;
 
 use candor::desk::shown::shown;
 
-/// More than any server takes.
+/// The size limit in bytes. It is more than any server accepts.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
 pub(super) struct Sources<'a> {
-    /// Until it is read: there is only one.
+    /// `None` once it was read: there is only one stdin.
     stdin: Option<&'a mut dyn Read>,
 }
 
@@ -18,7 +18,7 @@ impl<'a> Sources<'a> {
         Self { stdin: Some(stdin) }
     }
 
-    /// The text of a file, or of stdin for `-`.
+    /// Reads a file, or stdin for `-`.
     pub(super) fn read(&mut self, path: &str) -> Result<String, String> {
         let name = if path == "-" { "stdin".to_owned() } else { shown(path).to_string() };
         if path == "-" {

@@ -1,4 +1,4 @@
-//! Command lines, and the objects that they are.
+//! Command lines, and the arguments that they contain.
 
 use std::io::empty;
 

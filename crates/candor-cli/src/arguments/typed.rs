@@ -1,4 +1,4 @@
-//! A text, and the value that a schema makes of it.
+//! Converts text to the value that a schema asks for.
 
 use candor_schema::nearest;
 use serde_json::Value;
@@ -7,14 +7,15 @@ use super::exact;
 use crate::shape::{Alternative, Kinds, Shape};
 use crate::signature::named;
 
-/// As much of a text as is repeated in a message.
+/// The maximum width of a text that a message repeats, in columns.
 const LETTERS: usize = 40;
 
-/// As many choices as are listed.
+/// The maximum number of choices that a message lists.
 const CHOICES: usize = 20;
 
-/// The value. Where several kinds are allowed, the narrower goes first: a choice, `null`, `true`, a number, JSON in brackets, and
-/// text last. A parameter that takes nothing but text takes any text as it is. Errors: what is wrong, and what would be right.
+/// Returns the value. If several kinds are allowed, the narrowest wins: a choice, `null`, `true` or `false`, a number, JSON in
+/// brackets, and text last. A parameter that allows only text takes any text as it is. The error says what is wrong, and what to
+/// write instead.
 pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, String)> {
     let mut choices: Vec<&Value> = Vec::new();
     let mut kinds = Kinds::NONE;
@@ -52,7 +53,7 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
         let whole = !text.contains(['.', 'e', 'E']);
         match parsed {
             Ok(number) if whole || kinds.has(Kinds::FRACTION) => return Ok(number),
-            // Text keeps every digit.
+            // If text is allowed, the number becomes text, which keeps every digit.
             Err(what) if !kinds.has(Kinds::STRING) => {
                 return Err((what, "the server would not receive it as written".to_owned()));
             }
@@ -72,7 +73,7 @@ pub(crate) fn value(shape: &Shape<'_>, text: &str) -> Result<Value, (String, Str
     if kinds.has(Kinds::STRING) {
         return Ok(text.into());
     }
-    // One item is a list of one. Once: a list of itself has no end.
+    // A single item becomes a list of one, but only once: lists of lists could nest without end.
     if kinds.has(Kinds::ARRAY) && !text.is_empty() {
         let item = shape.item().without(Kinds::ARRAY);
         if !item.ways.is_empty() {
@@ -90,7 +91,7 @@ fn truth(text: &str) -> Option<bool> {
     }
 }
 
-/// The choices are the server's words.
+/// Joins the choices for a message. They are the server's text, so a string goes through `named`.
 fn listed(choices: &[&Value], between: &str) -> String {
     let shown = |choice: &&Value| choice.as_str().map_or_else(|| choice.to_string(), named);
     let mut words: Vec<_> = choices.iter().take(CHOICES).map(shown).collect();
@@ -100,7 +101,7 @@ fn listed(choices: &[&Value], between: &str) -> String {
     words.join(between)
 }
 
-/// What stands for a value in a message.
+/// Returns the placeholder for a value in a message.
 pub(crate) fn placeholder(shape: &Shape<'_>) -> String {
     let choices: Vec<_> = shape.ways.iter().filter_map(Alternative::choices).flatten().collect();
     if !choices.is_empty() {

@@ -1,4 +1,4 @@
-//! Paths that hold wherever a host starts a program: its folder may be `/`, and its PATH may be short.
+//! Paths that work wherever a host starts a program: its working folder may be `/`, and its PATH may be short.
 
 use std::env;
 use std::path::{self, Path, PathBuf};
@@ -10,7 +10,7 @@ use crate::program::{on_path, runnable};
 use crate::width::cut;
 use candor_client::config::Target;
 
-/// The program with its whole path, and paths among its arguments made whole. What was changed goes into the notes.
+/// Resolves the program and the paths among its arguments to absolute paths. Notes report each change.
 pub(super) fn program(
     command: &str,
     args: Vec<String>,
@@ -24,7 +24,7 @@ pub(super) fn program(
         .enumerate()
         .map(|(at, arg)| whole(at, arg, command, folder, notes))
         .collect();
-    // Without it our own servers speak HTTP, and the host would wait for ever.
+    // Without --stdio, `candor files` serves HTTP, and the host would wait forever.
     if is_candor
         && args.first().is_some_and(|first| first == "files")
         && !args.iter().any(|arg| arg == "--stdio")
@@ -47,13 +47,13 @@ fn in_text(path: PathBuf) -> Result<String, Failure> {
     })
 }
 
-/// An argument; its whole path, if it names something that is there.
+/// Returns an argument, as an absolute path if it names something that exists.
 fn whole(at: usize, arg: String, command: &str, folder: &Path, notes: &mut Vec<String>) -> String {
     let path = Path::new(&arg);
     if arg.is_empty() || arg.starts_with('-') || path.is_absolute() || !folder.join(path).exists() {
         return arg;
     }
-    // `candor files .` where there is a folder `files`: the first bare word is a command more often than a path.
+    // `candor files .` next to a folder `files`: a first bare word is more often a command than a path.
     let bare = !arg.contains(['/', '\\', '.']);
     if at == 0 && bare {
         notes.push(format!(
@@ -72,7 +72,7 @@ fn whole(at: usize, arg: String, command: &str, folder: &Path, notes: &mut Vec<S
     }
 }
 
-/// Where a program is.
+/// Returns the absolute path of a program.
 fn locate(
     command: &str,
     folder: &Path,
@@ -88,7 +88,7 @@ fn locate(
         return runnable(&path).ok_or_else(|| missing("there is no such program"));
     }
     let found = on_path(command, search);
-    // Who asks us about ourselves has found us somehow.
+    // This program is candor, so its own path works even if PATH does not have it.
     let ourselves = || (command == "candor").then(env::current_exe).and_then(Result::ok);
     found.or_else(ourselves).ok_or_else(|| {
         let hint =

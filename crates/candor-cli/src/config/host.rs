@@ -1,4 +1,4 @@
-//! The hosts, and where each keeps its servers.
+//! The hosts, and where each of them stores its servers.
 
 use std::env;
 
@@ -17,12 +17,12 @@ pub(super) enum Host {
 }
 
 impl Host {
-    /// As it is written on the command line.
+    /// Returns the name on the command line.
     pub(super) fn name(self) -> String {
         self.to_possible_value().map(|value| value.get_name().to_owned()).unwrap_or_default()
     }
 
-    /// What to do with the snippet.
+    /// Returns the instruction for the snippet.
     pub(super) fn place(self) -> String {
         match self {
             Self::ClaudeDesktop => {
@@ -45,12 +45,12 @@ impl Host {
         }
     }
 
-    /// Whether one can say in which folder a program is to run.
+    /// Returns true if the host's configuration can set a program's working folder.
     pub(super) const fn takes_folder(self) -> bool {
         !matches!(self, Self::ClaudeDesktop | Self::ClaudeCode | Self::Windsurf)
     }
 
-    /// How this host writes a variable; `None`: it fills in none.
+    /// Returns a variable as this host writes it; `None` if the host does not fill in variables.
     pub(super) fn variable(self, name: &str, default: Option<&str>) -> Option<String> {
         match (self, default) {
             (Self::ClaudeCode | Self::Json, Some(default)) => {

@@ -1,4 +1,4 @@
-//! `candor config HOST`: what to paste into a host so that it starts, or reaches, a server. Nothing is written to files.
+//! `candor config HOST`: prints what to paste into a host so that it starts or reaches a server. It writes no files.
 
 mod absolute;
 mod host;
@@ -69,7 +69,7 @@ pub(crate) fn run(args: ConfigArgs) -> Result<(), Failure> {
     }
 }
 
-/// What the host is to reach or start, with its variables as they are, and the name that it has already.
+/// Returns the server that the host starts or reaches, with its variables as they are, and the name that it already has.
 fn server(
     target: Option<String>,
     program: Vec<String>,
@@ -103,7 +103,7 @@ fn server(
                     shown(entry.name()),
                     shown(&entry.file().to_string_lossy())
                 ));
-                // Nothing is started here, so nobody is asked; but the host will start it.
+                // This command starts nothing, so it does not ask the user. The host will start the server.
                 if entry.owner() == Owner::Project {
                     notes.push(
                         "that file came with a project: check what it starts and where it sends data before you paste it".to_owned(),

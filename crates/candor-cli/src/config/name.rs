@@ -1,19 +1,21 @@
-//! What a server is called in a host, when nobody says so.
+//! The default name of a server in a host.
 
 use std::net::IpAddr;
 use std::path::Path;
 
 use candor::host_name;
-
 use candor_client::config::Target;
+use clap::Args as _;
 
-/// Programs that run others: the name is that of what they run.
+use crate::files::FilesArgs;
+
+/// Programs that run others: the server gets the name of what they run.
 const RUNNERS: [&str; 12] = [
     "bash", "bun", "bunx", "cargo", "deno", "docker", "node", "npx", "python", "python3", "sh",
     "uvx",
 ];
 
-/// A name that hosts take.
+/// Returns the name if hosts accept it.
 pub(super) fn check(name: &str) -> Result<String, &'static str> {
     if name.is_empty() || name != host_name(name) {
         return Err("hosts accept only letters, digits, - and _");
@@ -21,7 +23,7 @@ pub(super) fn check(name: &str) -> Result<String, &'static str> {
     Ok(name.to_owned())
 }
 
-/// The name of a server by what it is.
+/// Derives a name from the server's target.
 pub(super) fn of(target: &Target) -> String {
     match target {
         Target::Url { url, .. } => of_url(url),
@@ -35,7 +37,7 @@ fn of_url(url: &str) -> String {
     if numbers || host == "localhost" {
         return "local".to_owned();
     }
-    // mcp.github.com is known as github.
+    // The server at mcp.github.com gets the name github.
     let labels: Vec<_> =
         host.split('.').filter(|label| !matches!(*label, "www" | "mcp" | "api")).collect();
     host_name(labels.first().unwrap_or(&"server"))
@@ -49,21 +51,43 @@ fn of_program(program: &str, args: &[String]) -> String {
     let own = stem(program);
     let first = args.iter().find(|arg| !arg.starts_with('-'));
     let named = match first {
-        // The server calls itself so: its instance, or else the folder.
         Some(first) if own == "candor" && first == "files" => {
-            let rest: Vec<_> = args.iter().skip_while(|arg| *arg != first).skip(1).collect();
-            let flag = "--instance";
-            let after = rest.iter().skip_while(|arg| **arg != flag).nth(1);
-            let joined = rest.iter().find_map(|arg| arg.strip_prefix(flag)?.strip_prefix('='));
-            let folder = rest.iter().find(|arg| !arg.starts_with('-'));
-            let folder = folder.map(|folder| Path::new(folder).file_name().unwrap_or_default());
-            let instance = joined.or(after.map(|name| name.as_str())).map(str::to_owned);
-            instance.or_else(|| folder.map(|name| name.to_string_lossy().into_owned()))
+            of_files(args.iter().skip_while(|arg| *arg != first).skip(1))
         }
         Some(first) if RUNNERS.contains(&own.as_str()) => Some(stem(first)),
         _ => None,
     };
     host_name(&named.filter(|name| !name.is_empty()).unwrap_or(own))
+}
+
+/// Returns the name that `candor files` gives itself: its instance, or else the name of its folder.
+fn of_files<'a>(mut args: impl Iterator<Item = &'a String>) -> Option<String> {
+    let command = FilesArgs::augment_args(clap::Command::new("files"));
+    let takes_value = |flag: &str| {
+        let mut all = command.get_arguments();
+        all.any(|arg| arg.get_long() == Some(flag) && arg.get_action().takes_values())
+    };
+    let (mut instance, mut folder) = (None, None);
+    while let Some(arg) = args.next() {
+        match arg.strip_prefix("--") {
+            None if folder.is_none() && !arg.starts_with('-') => folder = Some(arg),
+            None => {}
+            Some(flag) => {
+                let (flag, value) = match flag.split_once('=') {
+                    Some((flag, value)) => (flag, Some(value)),
+                    None if takes_value(flag) => (flag, args.next().map(String::as_str)),
+                    None => (flag, None),
+                };
+                if flag == "instance" {
+                    instance = value.map(str::to_owned);
+                }
+            }
+        }
+    }
+    let name = |folder: &String| {
+        Path::new(folder).file_name().map(|name| name.to_string_lossy().into_owned())
+    };
+    instance.or_else(|| folder.and_then(name))
 }
 
 #[cfg(test)]
@@ -87,6 +111,7 @@ mod tests {
             "/usr/bin/candor files fold --instance notes",
             "/usr/bin/candor files --instance notes fold --stdio",
             "/usr/bin/candor files fold --instance=notes",
+            "/usr/bin/candor files --max-file 100 --read-only notes",
         ] {
             assert_eq!(program(line), "notes", "{line}");
         }

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use candor_client::config::{Environment, ServerEntry, Target};
 
-/// Returns the server for another host, which does not know the folders of this entry: variables stay, paths become whole.
+/// Returns the server for another host, which does not know the folders of this entry. Variables stay, and paths become absolute.
 pub(super) fn settled(entry: &ServerEntry, environment: &Environment) -> Target {
     let project = entry.project();
     let folders = [("${workspaceFolder}", project), ("${userHome}", environment.home.as_deref())];
@@ -27,7 +27,7 @@ pub(super) fn settled(entry: &ServerEntry, environment: &Environment) -> Target 
                 Some(project) => project.join(path),
                 None => PathBuf::from(path),
             };
-            // A bare name is looked for on PATH.
+            // A bare name is looked up on PATH.
             let is_path = program.contains('/') && !program.starts_with("${");
             Target::Program {
                 program: if is_path {

@@ -1,4 +1,4 @@
-//! One server, as each host wants it written.
+//! One server, in the format of each host.
 
 use candor::desk::shown::{json_shown, shown};
 use serde_json::{Map, Value, json};
@@ -14,7 +14,7 @@ type Pairs = [(String, String)];
 
 const BEARER: &str = "Bearer ";
 
-/// The same server with variables in the place of values that look like secrets: what is printed ends up in logs and chats.
+/// Replaces values that look like secrets with variables: printed text ends up in logs and chats.
 pub(super) fn without_secrets(target: &Target, notes: &mut Vec<String>) -> Target {
     match target {
         Target::Url { url, headers } => Target::Url {
@@ -27,7 +27,7 @@ pub(super) fn without_secrets(target: &Target, notes: &mut Vec<String>) -> Targe
             let args = args.iter().zip(secrets).map(|(arg, secret)| {
                 let flag = std::mem::replace(&mut before, arg);
                 match secret {
-                    // A value is called what the flag before it is, or what stands before it in the same word.
+                    // The variable is named after the flag before the value, or after the text before it in the same word.
                     Some(at) => {
                         let (seen, value) = arg.split_at(at);
                         let name = if seen.is_empty() { flag } else { seen };
@@ -61,7 +61,7 @@ fn hidden(pairs: &Pairs, notes: &mut Vec<String>) -> Vec<(String, String)> {
     pairs.iter().map(hide).collect()
 }
 
-/// A variable in the place of a secret that is called so, and a note about it. What has variables in it already stays.
+/// Returns a variable that replaces the secret of this name, and adds a note. A value that already contains variables stays.
 fn variable_for(name: &str, value: &str, notes: &mut Vec<String>) -> String {
     if pieces(value).iter().any(|piece| !matches!(piece, Piece::Text(_))) {
         return value.to_owned();
@@ -72,7 +72,7 @@ fn variable_for(name: &str, value: &str, notes: &mut Vec<String>) -> String {
         "" => "TOKEN",
         variable => variable,
     };
-    // What kind of secret it is may be seen, and codex wants to know.
+    // The kind of a secret is not secret, and Codex needs it.
     let kind = if value.starts_with(BEARER) { BEARER } else { "" };
     let what = if kind.is_empty() { "it" } else { "the token" };
     let name = match name.trim_matches(['-', '=', ':', ' ']) {
@@ -86,7 +86,7 @@ fn variable_for(name: &str, value: &str, notes: &mut Vec<String>) -> String {
     format!("{kind}${{{variable}}}")
 }
 
-/// What somebody typed here is printed as they typed it; that it should not stand there is told.
+/// Warns of secrets that the user typed. They are printed as typed, but do not belong in a snippet.
 pub(super) fn warn_of_secrets(target: &Target, notes: &mut Vec<String>) {
     let mut hidden = Vec::new();
     without_secrets(target, &mut hidden);
@@ -97,7 +97,7 @@ pub(super) fn warn_of_secrets(target: &Target, notes: &mut Vec<String>) {
     }
 }
 
-/// The snippet.
+/// Returns the snippet.
 pub(super) fn write(
     host: Host,
     name: &str,
@@ -132,7 +132,7 @@ fn list(key: &str, name: &str, server: &Map<String, Value>) -> String {
     json_shown(&serde_json::to_string_pretty(&value).unwrap_or_default())
 }
 
-/// The object under the name.
+/// Returns the object under the server's name.
 fn described(host: Host, target: &Target) -> Map<String, Value> {
     let mut server = Map::new();
     let mut set = |key: &str, value: Value| server.insert(key.to_owned(), value);
@@ -172,7 +172,8 @@ fn described(host: Host, target: &Target) -> Map<String, Value> {
     server
 }
 
-/// The line that adds it. The name goes first: the flags for variables and headers take everything that follows them.
+/// Returns the command that adds the server. The name comes first, because the flags for variables and headers take all words after
+/// them.
 fn claude_code(name: &str, target: &Target) -> String {
     let mut words = vec!["claude".to_owned(), "mcp".to_owned(), "add".to_owned()];
     match target {
@@ -195,7 +196,7 @@ fn claude_code(name: &str, target: &Target) -> String {
     shown(&line.join(" ")).to_string()
 }
 
-/// Codex fills nothing in, but takes variables by their names.
+/// Returns the snippet for Codex, which does not fill in variables but reads them by name.
 fn codex(name: &str, target: &Target, notes: &mut Vec<String>) -> Result<String, Failure> {
     let head = format!("[mcp_servers.{}]", toml::key(name));
     let mut lines = vec![head];
@@ -253,7 +254,7 @@ fn codex(name: &str, target: &Target, notes: &mut Vec<String>) -> Result<String,
     Ok(text)
 }
 
-/// Variables as the host writes them.
+/// Rewrites variables in the host's syntax.
 fn translated(host: Host, target: &Target, notes: &mut Vec<String>) -> Target {
     let mut lost = false;
     let mut text = |text: &str| {

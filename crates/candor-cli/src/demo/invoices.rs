@@ -1,4 +1,4 @@
-//! The invoices of `examples/invoices.rs`: the same books, and the tools that tell a story here.
+//! The invoices of `examples/invoices.rs`: the same books, and the tools that the demo uses.
 
 #[path = "../../../../examples/invoices/books.rs"]
 pub(super) mod books;

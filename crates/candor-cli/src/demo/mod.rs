@@ -1,8 +1,9 @@
-//! `candor demo`: a small world to try everything in, made anew every time. `candor demo --crash`: the promise, put to the test.
+//! `candor demo`: sample data to try everything on, created anew every time. `candor demo --crash`: a server is killed in the
+//! middle of a charge, and the card is charged once.
 //!
-//! - `world`: the folder that everything is in, and that goes when the demo ends. `seeds`: what is in it at the beginning.
+//! - `world`: the demo's folder, which is removed when the demo ends. `seeds`: its initial data.
 //! - `invoices`, `database`: shared with the examples. The tools for files are those of `candor files`.
-//! - `tips`: what to try. `crash`: a charge whose server is killed.
+//! - `tips`: commands to try. `crash`: a charge whose server is killed.
 
 mod crash;
 #[path = "../../../../examples/tree/database.rs"]
@@ -25,7 +26,7 @@ use database::Database;
 use tips::Tips;
 use world::DemoData;
 
-// A variable is for the user's own servers: only who names a ledger here gets another one.
+// CANDOR_LEDGER is for the user's own servers, so the demo ignores it. Only --ledger selects another ledger.
 #[derive(Debug, clap::Args)]
 #[command(mut_arg("ask", asks_before_destroying))]
 #[command(mut_arg("ledger", |ledger| ledger.env(None).help("Store calls here instead: sqlite:PATH, postgres://…, or memory: [default: a file in the folder of the demo]")))]
@@ -82,7 +83,7 @@ pub(crate) async fn run(args: DemoArgs, unused: &[String]) -> candor::Result<()>
             "--crash does not use {flags}: its server has its own settings. Leave out {flags}"
         )));
     }
-    // From before the folder is there, so that no signal leaves it behind.
+    // Listen before the folder exists, so that no signal leaves it behind.
     let stop = stop()?;
     let world = DemoData::make(args.keep)?;
     if args.crash {
@@ -95,7 +96,7 @@ pub(crate) async fn run(args: DemoArgs, unused: &[String]) -> candor::Result<()>
     }
 }
 
-/// As [`stop_signal`], and when the terminal is closed: that would end us as well, and leave the folder.
+/// Like [`stop_signal`], and also completes when the terminal closes: that would end the process and leave the folder.
 #[cfg(target_os = "linux")]
 fn stop() -> std::io::Result<impl Future<Output = ()> + Send> {
     use tokio::signal::unix::{SignalKind, signal};
@@ -123,7 +124,7 @@ fn stop() -> std::io::Result<impl Future<Output = ()> + Send> {
 #[cfg(not(target_os = "linux"))]
 use stop_signal as stop;
 
-/// Serves the world until a signal comes.
+/// Serves the sample data until a signal arrives.
 async fn serve(
     world: &DemoData,
     mut args: ServeArgs,

@@ -1,4 +1,4 @@
-//! What is in the world at the beginning: an invoice in each state, and a handful of files.
+//! The initial data: an invoice in each state, and a few files.
 
 use std::fs;
 use std::path::Path;
@@ -7,7 +7,7 @@ use rusqlite::params;
 
 use super::invoices::books::{Books, Status};
 
-/// Who pays, in what there is to try.
+/// The customer in the commands to try.
 pub(super) const CUSTOMER: &str = "6f1c2a34-9d0b-4b7e-8c55-0a1b2c3d4e5f";
 
 const ANOTHER: &str = "0d9e8f7a-6b5c-4d3e-92f1-a0b1c2d3e4f5";
@@ -20,7 +20,7 @@ const INVOICES: [(&str, i64, Status); 5] = [
     (CUSTOMER, 700, Status::Archive),
 ];
 
-/// A file that is there to be deleted.
+/// The file that the tips delete.
 pub(super) const OLD: &str = "notes/old.md";
 
 const FILES: [(&str, &str); 5] = [

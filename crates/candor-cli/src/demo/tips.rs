@@ -1,4 +1,4 @@
-//! What to try, as commands that can be pasted.
+//! Commands to try, ready to paste.
 
 use candor_ledger::LedgerAddress;
 
@@ -6,17 +6,17 @@ use super::seeds::{CUSTOMER, OLD};
 use crate::ledger;
 use crate::shell::quoted;
 
-/// What there is to say beyond the address.
+/// What the tips depend on, besides the address.
 pub(super) struct Tips {
-    /// Whether a person is asked about anything.
+    /// True if some calls need approval.
     pub(super) asks: bool,
-    /// Whether there are pages to decide on.
+    /// True if the console is available for decisions.
     pub(super) console: bool,
     pub(super) ledger: String,
 }
 
 impl Tips {
-    /// One idea a line, and the command for it.
+    /// Returns the tips, each with its commands.
     pub(super) fn lines(&self, port: u16) -> Vec<String> {
         let at = format!(":{port}");
         // No other process can read a ledger in memory.
@@ -66,10 +66,10 @@ impl Tips {
             ),
         ]);
         let mut lines = vec!["Try this, in another terminal:".to_owned()];
-        // Whoever has built it and not installed it can paste the rest all the same.
+        // If the program was built but not installed, the alias makes the other lines work.
         let program = crate::program::ourselves();
         if program != "candor" {
-            // Once for the alias, once for the line that it stands in.
+            // `ourselves` has quoted the path for the alias. This quotes it for the line that defines the alias.
             lines.push(format!("     alias candor={}", quoted(&program)));
         }
         for (number, (idea, commands)) in ideas.into_iter().enumerate() {

@@ -1,4 +1,4 @@
-//! The folder that everything is in. Nobody else may look into it, and it goes when the demo ends.
+//! The demo's folder. Only its owner has access, and it is removed when the demo ends, unless it is kept.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -11,7 +11,7 @@ pub(super) struct DemoData {
 }
 
 impl DemoData {
-    /// A new one, among the temporary files.
+    /// Creates a new folder among the temporary files.
     pub(super) fn make(keep: bool) -> candor::Result<Self> {
         let mut bytes = [0; 8];
         getrandom::fill(&mut bytes).map_err(candor::Error::new)?;
@@ -26,7 +26,7 @@ impl DemoData {
                 path.display()
             ))
         };
-        // What is there already is somebody else's, and an error.
+        // A folder that already exists belongs to another process, so it is an error.
         builder.create(&path).map_err(refused)?;
         Ok(Self { path, keep })
     }
@@ -35,7 +35,7 @@ impl DemoData {
         &self.path
     }
 
-    /// Where it is, and for how long.
+    /// Returns the path, and whether the folder is kept.
     pub(super) fn describe(&self) -> String {
         let fate = if self.keep { "kept" } else { "removed at the end" };
         format!("{} ({fate})", self.path.display())
@@ -45,7 +45,7 @@ impl DemoData {
         let mut tries = 0;
         loop {
             match fs::remove_dir_all(&self.path) {
-                // A thread that closes a database may still make a file beside it.
+                // A thread that closes a database may still create a file next to it.
                 Err(error) if error.kind() == ErrorKind::DirectoryNotEmpty && tries < 100 => {
                     tries += 1;
                     std::thread::sleep(Duration::from_millis(10));

@@ -1,4 +1,4 @@
-//! `candor files DIR`: a folder as an MCP server. What is in it are resources; what can be done with it are tools.
+//! `candor files DIR`: serves a folder over MCP. Its files are resources, and tools work on them.
 
 pub(crate) mod tools;
 
@@ -17,7 +17,7 @@ use crate::shell::quoted;
 use crate::{ledger, number, program};
 use tools::Folder;
 
-/// The largest file, unless somebody says otherwise.
+/// The default limit on the size of a file, in bytes.
 pub(crate) const MAX_FILE: u64 = 4 * 1024 * 1024;
 
 #[derive(Debug, clap::Args)]
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: FilesArgs) -> Result<(), Failure> {
         .state(Folder { root, directory: directory.clone(), largest: args.max_file })
         .tools(if args.read_only { tools::that_read() } else { tools::all() })
         .resources(directory);
-    // A person is asked before anything is destroyed, unless somebody says otherwise. Where nothing can be, no ledger has to be there for it.
+    // By default, destructive calls need approval. A read-only server has none, so it needs no ledger for approvals.
     let server = if args.read_only { server } else { server.ask(candor::AskLevel::Destructive) };
     let about = [
         format!("candor files · {} · {mode}", shown(&path)),
@@ -82,7 +82,7 @@ pub(crate) async fn run(args: FilesArgs) -> Result<(), Failure> {
 }
 
 impl FilesArgs {
-    /// What a host has to say to get the same server: everything about the folder, nothing about the way to it.
+    /// Returns the flags with which a host starts the same server: all except those of the transport.
     fn flags(&self, tools: &[String]) -> String {
         let mut flags = String::new();
         let mut add = |flag: &str| flags.extend([" ", flag]);
@@ -104,7 +104,7 @@ impl FilesArgs {
         if let Some(ask) = self.serve.ask {
             add(&format!("--ask {}", candor::AskLevel::from(ask).as_str()));
         }
-        // A variable may name those of other servers, which are refused in a flag.
+        // CANDOR_DENY may name tools of other servers, but `--deny` refuses a tool that the server does not have.
         let denied = self.serve.deny.iter().map(|tool| tool.trim().to_owned());
         for tool in denied.filter(|tool| tools.contains(tool)) {
             add(&format!("--deny {}", quoted(&tool)));
@@ -127,7 +127,7 @@ impl FilesArgs {
     }
 }
 
-/// The flag, whose help says what this program's own servers ask about.
+/// Adapts the help of `--ask` to the default of this program's own servers.
 pub(crate) fn asks_before_destroying(ask: clap::Arg) -> clap::Arg {
     let help = ask.get_help().map(ToString::to_string).unwrap_or_default();
     ask.help(help.replace("as the server's author says", "destructive"))
@@ -170,12 +170,12 @@ mod tests {
         let flags =
             |ledger: &str| Line::parse_from(["files", ".", "--ledger", ledger]).args.flags(&[]);
         assert_eq!(flags("sqlite:/a b.db"), " --ledger 'sqlite:/a b.db'");
-        // A host starts it wherever it likes.
+        // A host may start the server in any folder.
         let here = std::env::current_dir().unwrap();
         let whole = format!("sqlite:{}", here.join("a b.db").display());
         assert_eq!(flags("sqlite:a b.db"), format!(" --ledger {}", quoted(&whole)));
         assert_eq!(flags("postgres://db/calls"), " --ledger postgres://db/calls");
-        // And there is no variable that has it.
+        // No variable has the password, so a placeholder replaces it.
         let seen = " --ledger postgresql://ada:PASSWORD@db/calls";
         assert_eq!(flags("postgresql://ada:secret@db/calls"), seen);
     }

@@ -6,7 +6,7 @@ use candor_ledger::{Export, Store};
 use super::filter::Filters;
 use crate::out::{CommandEnd, Out};
 
-/// What programs may rely on; written in `desk/row.rs`.
+/// The JSON members that programs may rely on. `desk/row.rs` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line (null where nothing is known):
   seq                 number of the row; later rows have greater ones

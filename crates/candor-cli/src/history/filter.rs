@@ -1,4 +1,4 @@
-//! Which operations, and which rows of the audit: the flags.
+//! The flags that select operations and audit rows.
 
 use candor::desk::{StateFilter, StateWord, filter, when};
 use candor_ledger::Moment;

@@ -14,7 +14,7 @@ use crate::number;
 use crate::out::{CommandEnd, Out};
 use crate::width::{cut, end};
 
-/// What programs may rely on; written in `desk/operation.rs`, by `Operation::json`.
+/// The JSON members that programs may rely on. `OperationView::json` in `desk/operation.rs` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line with --json (null where nothing is known; with --rows, see export):
   id                  64 hexadecimal digits
@@ -34,13 +34,13 @@ The members of each line with --json (null where nothing is known; with --rows, 
   since, until        when it entered this state, and when the state expires
   durationMs          how long it took, or has taken so far";
 
-/// So many are read at once. Each record may bring a megabyte.
+/// The number of records per page. Each record may be as large as a megabyte.
 const AT_ONCE: usize = 50;
 
 const LIMIT: usize = 50;
 
 #[derive(Debug, Clone, Default, PartialEq, clap::Args)]
-#[group(skip)] // it stands among the arguments of `history`, whose group has the same name
+#[group(skip)] // flattened into the arguments of `history`, whose group has the same name
 pub(crate) struct HistoryListArgs {
     #[command(flatten)]
     filters: filter::Filters,
@@ -113,7 +113,7 @@ async fn operations(
     out.table(head, &lines)?;
     out.flush()?;
     say_more(more, most);
-    // Among those that are not listed, too: they do not grow better with age.
+    // Count those that are not listed, too: an unknown outcome does not resolve itself with age.
     let all_unknown = match filters.state.is_some() {
         true => unknown,
         false => count(store, filters.of_unknown()).await?,
@@ -202,7 +202,7 @@ fn call(row: &AuditRow, terminal: bool, now: Moment) -> [String; 8] {
 
 const SERVER: &str = "SERVER";
 
-/// Adds the instance to the server's name where the rows of one server are of several instances. The instances of one server mostly
+/// Adds the instance to the server's name if the rows of one server belong to several instances. The instances of one server mostly
 /// begin alike, so the end of each is shown.
 fn name_instances<const N: usize>(
     head: [&str; N],
@@ -222,7 +222,7 @@ fn name_instances<const N: usize>(
     }
 }
 
-/// A person who looks now wants to know how long ago; a file that is read later needs the time itself.
+/// Formats a time: at a terminal, how long ago it was; in a file, which is read later, the time itself.
 fn time(at: Moment, terminal: bool, now: Moment) -> String {
     if terminal { when::ago(at, now) } else { when::written(at) }
 }
@@ -233,7 +233,7 @@ fn say_more(more: bool, most: usize) {
     }
 }
 
-/// Why there is nothing to list: an empty ledger is other news than filters that let nothing through.
+/// Explains why there is nothing to list: an empty ledger is not the same as filters without a match.
 async fn nothing(store: &dyn Store, filters: &Filters, rows: bool) -> Result<String, StoreError> {
     let one = Page { most: 1, ..Page::default() };
     let has_rows = !store.rows(Filter::default(), one).await?.items.is_empty();

@@ -1,9 +1,9 @@
 //! `candor history`: past calls, from the ledger itself, also while servers write to it.
 //!
-//! - `list`, `show`, `export`, `resolve`: the commands. `filter`, `find`: which operations they are about.
-//! - What is known, as members of JSON and in words for people, is the desk's ([`candor::desk`]).
+//! - `list`, `show`, `export`, `resolve`: the commands. `filter`: which operations and rows they are about.
+//! - The members of JSON and the words for users come from [`candor::desk`].
 //!
-//! Every text that comes out of a ledger was written by somebody else, and goes through [`shown`](candor::desk::shown) on its way.
+//! All text in a ledger is untrusted, so it goes through [`shown`](candor::desk::shown) first.
 
 mod export;
 mod filter;

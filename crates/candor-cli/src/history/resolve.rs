@@ -125,7 +125,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// What will be recorded, and what that means for the next call.
+/// Returns what will be recorded, and what that means for the next call.
 fn meaning(resolution: &Resolution, by: &str) -> String {
     let LedgerLimits { retention, tombstone, .. } = LedgerLimits::default();
     let by = shown(by);
@@ -158,7 +158,7 @@ fn meaning(resolution: &Resolution, by: &str) -> String {
     }
 }
 
-/// What was recorded.
+/// Returns what was recorded, in a sentence.
 fn sentence(operation: &OperationView, resolution: &Resolution, by: &str) -> String {
     let (id, by) = (operation.short(), shown(by));
     let (label, then) = match resolution {
@@ -179,7 +179,8 @@ async fn confirm(terminal: &mut Terminal) -> Result<(), CommandEnd> {
     }
 }
 
-/// While a person thought about it, its owner may have returned, or another operator was quicker and it was started once more.
+/// Returns an error if the record changed while the operator decided. Its owner may have returned, or another operator may have
+/// resolved it so that the call started again.
 async fn unchanged(store: &dyn Store, operation: &OperationView) -> Result<(), CommandEnd> {
     let Some(now) = store.find(&operation.id).await?.and_then(|entry| entry.seen) else {
         return Err(gone(operation));

@@ -1,4 +1,4 @@
-//! `candor history show ID`: all that is known of one operation. Nothing is cut here.
+//! `candor history show ID`: all that is known of one operation. Nothing is truncated here.
 
 use std::io;
 
@@ -10,7 +10,7 @@ use candor_ledger::{ApprovalChannel, Body, Moment, RecordState, StartReason, Sto
 
 use crate::out::{CommandEnd, Out};
 
-/// What programs may rely on; written in `desk/operation.rs`, by `Operation::full_json`.
+/// The JSON members that programs may rely on. `OperationView::full_json` in `desk/operation.rs` writes them.
 pub(crate) const MEMBERS: &str = "\
 With --json, one object with the members of the list (see list --help) and these:
   fence, fingerprint  number of the last claim; digest of the arguments
@@ -50,7 +50,7 @@ pub(crate) async fn run(
     Ok(())
 }
 
-/// What it is and where it stands.
+/// Prints what the operation is, and its state.
 pub(crate) fn facts(operation: &OperationView, now: Moment, out: &mut Out) -> io::Result<()> {
     for line in lines(operation, now, |text| out.strong(text)) {
         out.line(&line)?;
@@ -58,7 +58,7 @@ pub(crate) fn facts(operation: &OperationView, now: Moment, out: &mut Out) -> io
     Ok(())
 }
 
-/// The same as lines, with what needs a person marked by `strong`.
+/// Returns the facts as lines. `strong` marks an unknown outcome.
 pub(crate) fn lines(
     operation: &OperationView,
     now: Moment,
@@ -92,7 +92,7 @@ pub(crate) fn lines(
     if let Some(error) = operation.error() {
         fact("error", &format!("{}: {}", shown(&error.code), shown(&error.message)));
     }
-    // The review says so already.
+    // The review already names the operator.
     let by = operation.by().filter(|_| !is_reviewed(operation));
     if let Some(by) = by {
         fact("resolved by", &shown(by).to_string());
@@ -119,12 +119,12 @@ pub(crate) fn lines(
     lines
 }
 
-/// Returns true if its state is a review.
+/// Returns true if the state is itself a review.
 fn is_reviewed(operation: &OperationView) -> bool {
     matches!(operation.state(), Some(RecordState::Approved { .. } | RecordState::Denied { .. }))
 }
 
-/// Who approved or denied it, when and why.
+/// Returns who approved or denied the call, when and why.
 fn reviewed(review: &Review, at: &str) -> String {
     let through = match review.via {
         ApprovalChannel::Client => " via client",
@@ -135,7 +135,7 @@ fn reviewed(review: &Review, at: &str) -> String {
     format!("{word} by {by}{through}, {at}{}", reason.unwrap_or_default())
 }
 
-/// When time alone will change it, and what that means.
+/// Returns when time alone will change the state, and a label for it.
 fn until(operation: &OperationView) -> Option<(&'static str, Moment)> {
     let state = operation.state()?;
     let name = match state {

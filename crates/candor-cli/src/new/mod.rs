@@ -1,4 +1,4 @@
-//! `candor new NAME`: a crate with a server, to begin with.
+//! `candor new NAME`: creates a crate with a server to start from.
 
 mod name;
 mod workspace;
@@ -28,7 +28,7 @@ macro_rules! template {
     };
 }
 
-/// What is made, and of what. The templates have other names where cargo or git would take them for their own.
+/// The files to create, and their templates. The templates have other names where cargo or git would use them as their own.
 const FILES: [(&str, &str); 7] = [
     ("Cargo.toml", template!("manifest.toml")),
     ("src/main.rs", template!("src/main.rs")),
@@ -84,7 +84,7 @@ pub(crate) fn run(args: &NewArgs) -> Result<(), Failure> {
     Ok(())
 }
 
-/// Makes the folder. One that is there and has something in it belongs to somebody.
+/// Creates the folder. A folder that is not empty belongs to the user, so it is an error.
 fn claim(folder: &Path) -> Result<(), Failure> {
     let name = folder.display();
     let empty = match fs::read_dir(folder) {
@@ -101,13 +101,13 @@ fn claim(folder: &Path) -> Result<(), Failure> {
     fs::create_dir_all(folder).map_err(|error| Failure::failed(format!("{name}: {error}")))
 }
 
-/// The crate that a user names.
+/// Returns the crate that the user names.
 fn named(path: &Path) -> Result<PathBuf, Failure> {
     let named = shown(&path.to_string_lossy()).to_string();
     let real = path
         .canonicalize()
         .map_err(|error| Failure::usage(format!("--candor-path {named}: {error}")))?;
-    // Who has cloned all of it names that.
+    // The user may name the clone instead of the crate's folder.
     [real.join("crates/candor"), real].into_iter().find(|path| is_candor(path)).ok_or_else(|| {
         Failure::usage(format!(
             "--candor-path {named}: the crate candor is not there; name its folder, or the clone that it is in"
@@ -115,13 +115,13 @@ fn named(path: &Path) -> Result<PathBuf, Failure> {
     })
 }
 
-/// The crate beside the sources of this program, if they are still there. A program from the registry has none beside it.
+/// Returns the crate next to the sources of this program, if they still exist. A program from the registry has none there.
 fn built_from() -> Option<PathBuf> {
     let beside = Path::new(env!("CARGO_MANIFEST_DIR")).parent()?.join("candor");
     is_candor(&beside).then(|| beside.canonicalize().ok()).flatten()
 }
 
-/// How the manifest names us.
+/// Returns the dependency on candor, as the manifest writes it.
 fn dependency(path: Option<&Path>) -> Result<String, Failure> {
     let Some(path) = path else { return Ok(format!("{:?}", env!("CARGO_PKG_VERSION"))) };
     let named = path.to_str().ok_or_else(|| {
@@ -130,7 +130,7 @@ fn dependency(path: Option<&Path>) -> Result<String, Failure> {
     Ok(format!("{{ path = {} }}", crate::toml::string(named)))
 }
 
-/// Returns the table that makes the new crate a workspace of its own, if it is inside another one and not a member of that.
+/// Returns the table that makes the new crate its own workspace, if the crate is inside another workspace and not a member of it.
 fn own_workspace(name: &str) -> Result<&'static str, Failure> {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     let Some(here) = here else { return Ok("") };
@@ -147,7 +147,7 @@ fn own_workspace(name: &str) -> Result<&'static str, Failure> {
 
 fn is_candor(folder: &Path) -> bool {
     let manifest = fs::read_to_string(folder.join("Cargo.toml")).unwrap_or_default();
-    // Its program has the name, too.
+    // Look only at the package: its program has the same name.
     let package = manifest.lines().skip_while(|line| line.trim() != "[package]").skip(1);
     let mut package = package.take_while(|line| !line.trim_start().starts_with('['));
     package.any(|line| line.split_whitespace().eq(["name", "=", "\"candor\""]))

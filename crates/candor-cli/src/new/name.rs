@@ -1,6 +1,6 @@
-//! Names that cargo takes for a crate, that a program can have on every system, and that no dependency has.
+//! Names that cargo accepts for a crate, that a program can have on every system, and that no dependency has.
 
-/// Words that cannot name a crate: of the language, of cargo's own folders, of what the crate depends on, of devices.
+/// Words that cannot name a crate: Rust's keywords and crates, cargo's folders, dependencies of the crate, and devices.
 const TAKEN: [(&str, &[&str]); 5] = [
     (
         "is a word of Rust",
@@ -25,10 +25,10 @@ const TAKEN: [(&str, &[&str]); 5] = [
     ),
 ];
 
-/// The longest name that the registry takes.
+/// The maximum length that the registry accepts.
 const LONGEST: usize = 64;
 
-/// Whether a crate can have this name; if not, why, and what to write.
+/// Returns an error if a crate cannot have this name: why, and what to write.
 pub(super) fn check(name: &str) -> Result<(), String> {
     let given = crate::width::cut(name, 80);
     let refused = |why: &str| Err(format!("{given:?} cannot name a crate: {why}"));

@@ -3,10 +3,10 @@
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-/// The workspace of the nearest folder above whose manifest has one.
+/// The workspace in the nearest folder above whose manifest has one.
 pub(super) struct Workspace {
     root: PathBuf,
-    /// Paths and patterns, as the manifest has them.
+    /// Paths and patterns, as written in the manifest.
     members: Vec<String>,
 }
 
@@ -65,7 +65,7 @@ fn matches(pattern: &[&str], path: &[&str]) -> bool {
 
 fn is_like(pattern: &[u8], name: &[u8]) -> bool {
     match (pattern.split_first(), name.split_first()) {
-        // A class is taken for a match: a table of its own in a member would break the whole workspace.
+        // A character class counts as a match: a `[workspace]` table in a member would break the whole workspace.
         (None, None) | (Some((b'[', _)), _) => true,
         (Some((b'*', more)), _) => {
             is_like(more, name)

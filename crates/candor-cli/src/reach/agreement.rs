@@ -1,8 +1,8 @@
-//! What a project's file would start, and what it would send where, is agreed to before it is used. Only what sends nothing but
-//! requests to a place that everybody can reach needs no agreement.
+//! Asks the user to agree to a server from a project's file before it is used: what it starts, and what it sends where. Only an
+//! entry that sends nothing but requests to a public address needs no agreement.
 //!
-//! A project is cloned, and its file is written by whoever wrote the project. Asked about is an entry as it stands there, once: the
-//! same words in the same file are not asked about again, other words are.
+//! A project is cloned, and its author wrote the file. The user agrees to an entry once, as it is in the file. An unchanged entry
+//! in the same file is not asked about again; a changed entry is.
 
 use std::fmt::Write as _;
 
@@ -15,20 +15,20 @@ use crate::remembered::AcceptedStore;
 use crate::shell::quoted;
 use crate::terminal::Terminal;
 
-/// A file of the state folder, a line for each entry that was agreed to.
+/// A file in the state folder, with a line for each accepted entry.
 const FILE: &str = "agreed";
 
 const HOW: &str = "Run the same command once at a terminal and agree there, or name the server yourself: a URL, or a program after two dashes. \
                    (--yes confirms calls, not this.)";
 
-/// A server that was found, and that may have to be agreed to first.
+/// A server that was found, and that may need the user's agreement.
 pub(crate) struct UnconfirmedTarget {
     pub(super) found: ResolvedTarget,
     pub(super) proposal: Option<Proposal>,
 }
 
 impl UnconfirmedTarget {
-    /// The server, once nobody has anything against it.
+    /// Returns the server if the user agrees, or if no agreement is needed.
     pub(crate) async fn agreed(self, here: &CliEnvironment) -> Result<ResolvedTarget, Failure> {
         let Self { mut found, proposal } = self;
         let Some(proposal) = proposal.filter(|proposal| !proposal.is_remembered(here)) else {
@@ -61,18 +61,18 @@ impl UnconfirmedTarget {
     }
 }
 
-/// What is agreed to.
+/// What the user is asked to accept.
 pub(super) struct Proposal {
-    /// The file, the name, and what stands there.
+    /// The digest of the file's path, the name, and the entry.
     digest: String,
-    /// For whoever looks into our file.
+    /// A description for a user who reads the state file.
     what: String,
-    /// Safe to show, and all of it: what is left out here could be what matters.
+    /// The complete text, safe to show: what is left out here could be what matters.
     words: String,
 }
 
 impl Proposal {
-    /// `None`: there is nothing to agree to.
+    /// Returns the proposal; `None` if the entry needs no agreement.
     pub(super) fn of(entry: &ServerEntry, here: &CliEnvironment) -> Option<Self> {
         if !entry.needs_agreement() {
             return None;
@@ -93,7 +93,7 @@ impl Proposal {
     }
 }
 
-/// Not masked: whoever wrote the file knows what is in it, and whoever agrees has to.
+/// Describes the entry without redaction: its author knows the content, and a user who agrees must know it.
 fn in_words(entry: &ServerEntry, what: &str, here: &CliEnvironment) -> String {
     let mut words = format!("{what}: this file came with a project.");
     let mut line = |text: String| {

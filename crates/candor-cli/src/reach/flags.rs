@@ -1,7 +1,7 @@
-//! The flags of every command that talks to a server, and which of its words is the server.
+//! The flags of every command that talks to a server, and which of its words names the server.
 //!
-//! A command has its words in one list, TARGET first, then its own (TOOL, K=V…). Behind two dashes stands a program instead, and
-//! then no word is a TARGET: so neither is guessed, and none is dropped.
+//! A command has its words in one list: TARGET first, then its own (TOOL, K=V…). If a program follows `--`, no word is a TARGET. So
+//! no word is guessed or dropped.
 
 use std::fs::File;
 use std::io::Read as _;
@@ -20,7 +20,7 @@ use crate::width::cut;
 
 /// Flattened last into the arguments of a command, behind its words: what stands behind the dashes is the last of all.
 #[derive(Debug, clap::Args)]
-#[group(skip)] // it stands among the arguments of several commands
+#[group(skip)] // flattened into the arguments of several commands
 pub(crate) struct TargetArgs {
     /// Send the bearer token in this file, because a secret does not belong on a command line; for a URL on the command line, CANDOR_BEARER works, too
     #[arg(long, value_name = "FILE", value_parser = candor::run::value::file(), help_heading = HEADING)]
@@ -62,12 +62,12 @@ pub(crate) const BEARER: &str = "CANDOR_BEARER";
 
 const AUTHORIZATION: &str = "Authorization";
 
-/// A token is a line; a file of another kind was named by mistake.
+/// The number of bytes that are read of a token file. A token is one line; a larger file was named by mistake.
 const LONGEST_TOKEN: u64 = 64 * 1024;
 
 impl TargetArgs {
-    /// Returns whether the hints of a server count. A user who starts a program, or runs it on this machine, allows it more than any of its tools can do.
-    /// A URL of a project's file is nobody's we know, wherever it leads.
+    /// Returns whether the hints of a server count. A user who starts a program, or runs it on this machine, already allows it more
+    /// than any of its tools can do. A URL from a project's file is untrusted, wherever it leads.
     pub(crate) fn trust(&self, found: &ResolvedTarget) -> Trust {
         let of_project = matches!(found.origin, Origin::File { owner: Owner::Project, .. });
         let known = match (self.trust, &found.target) {
@@ -78,14 +78,14 @@ impl TargetArgs {
         if known { Trust::Trusted } else { Trust::Untrusted }
     }
 
-    /// The server that is meant, and the words that are left for the command.
+    /// Returns the server that the words name, and the words that are left for the command.
     pub(crate) fn find(
         &self,
         words: Vec<String>,
         own: CommandWords,
         here: &CliEnvironment,
     ) -> Result<(UnconfirmedTarget, Vec<String>), Failure> {
-        // Of dashes with nothing behind them nothing is left but the word itself.
+        // clap does not report a `--` with nothing after it, so look at the last word itself.
         let dashes = env::args_os().next_back().is_some_and(|last| last == "--");
         let (meant, rest) = split(words, own, self.program.clone(), dashes)?;
         let UnconfirmedTarget { mut found, proposal } = match meant {
@@ -107,7 +107,7 @@ impl TargetArgs {
         Ok((UnconfirmedTarget { found: found.redacted(here), proposal }, rest))
     }
 
-    /// Adds what the flags and the variable say about headers. Flags go before a file, a file before the variable.
+    /// Adds headers from the flags and the variable. A flag takes precedence over a file, and a file over the variable.
     fn authorize(&self, found: &mut ResolvedTarget, here: &CliEnvironment) -> Result<(), Failure> {
         let (url, headers) = match &mut found.target {
             Target::Url { url, headers } => (url, headers),
@@ -143,7 +143,8 @@ impl TargetArgs {
             set(AUTHORIZATION, format!("Bearer {token}"));
         }
         let authorized = headers.iter().any(|(name, _)| name.eq_ignore_ascii_case(AUTHORIZATION));
-        // Not to whom a file names: whoever wrote it, a project's that was cloned for one, would get the token.
+        // Do not send the variable's token to a server that a file names: the file's author, such as that of a cloned project, would
+        // receive it.
         let named_here = found.origin == Origin::CommandLine;
         if let Some(token) = here.variable(BEARER).filter(|_| !authorized && named_here)
             && !token.is_empty()
@@ -161,21 +162,21 @@ impl TargetArgs {
     }
 }
 
-/// What the words of a command are that are no TARGET.
+/// The kind of a command's words after TARGET.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CommandWords {
     /// Names and arguments, which never look like an address.
     Names,
-    /// URIs, which may.
+    /// URIs, which may look like an address.
     Uris,
 }
 
-/// What is wrong with the order of the words, if it is that: the first of them is no server.
+/// Returns the problem if the words are in the wrong order, so that the first of them is not a server.
 fn misplaced(first: &str, rest: &[String], own: CommandWords) -> Option<String> {
     let scheme = first.split_once("://").map(|(scheme, _)| scheme.to_ascii_lowercase());
     let is_uri = own == CommandWords::Uris
         && scheme.is_some_and(|scheme| scheme != "http" && scheme != "https");
-    // Where URIs follow, another address may well be one of them.
+    // If the command takes URIs, another address may be one of them.
     let mut others = rest.iter().filter(|_| own == CommandWords::Names || is_uri);
     let first = cut(first, 60);
     match others.find(|word| matches!(url::read(word), Ok(Some(_)))) {
@@ -191,7 +192,7 @@ enum TargetArg {
     Program(String, Vec<String>),
 }
 
-/// Tells the TARGET from the other words. `dashes`: the command line ends with two dashes.
+/// Separates the TARGET from the other words. `dashes`: the command line ends with two dashes.
 fn split(
     mut words: Vec<String>,
     own: CommandWords,
@@ -212,7 +213,7 @@ fn split(
     if start.is_empty() {
         return Err(Failure::usage("the program after -- has no name"));
     }
-    // An address where there is a program already: one of them would not be talked to, and nobody would notice.
+    // A program and an address: the client would ignore one of them, and the user would not notice.
     if let (CommandWords::Names, Some(word)) = (own, words.first())
         && !matches!(url::read(word), Ok(None))
     {
@@ -258,12 +259,15 @@ impl fmt::Debug for Header {
 fn token_of(path: &Path) -> Result<String, String> {
     let mut text = String::new();
     File::open(path)
-        .and_then(|file| file.take(LONGEST_TOKEN).read_to_string(&mut text))
+        .and_then(|file| file.take(LONGEST_TOKEN + 1).read_to_string(&mut text))
         .map_err(|error| error.to_string())?;
+    if text.len() as u64 > LONGEST_TOKEN {
+        return Err(format!("it is larger than {} KiB", LONGEST_TOKEN / 1024));
+    }
     token_in(&text)
 }
 
-/// The token alone. Errors do not repeat it.
+/// Returns the token without whitespace around it. Errors do not repeat it.
 fn token_in(text: &str) -> Result<String, String> {
     let token = text.trim();
     if token.is_empty() {

@@ -1,4 +1,4 @@
-//! A name, looked up in the configuration files of hosts.
+//! Finds a name in the configuration files of hosts.
 
 use std::fmt::Write as _;
 use std::path::Path;
@@ -10,10 +10,11 @@ use super::CliEnvironment;
 use crate::exit::Failure;
 use crate::width::{cut, padded};
 
-/// As many names as one looks at.
+/// The maximum number of names that a message lists.
 const MOST: usize = 40;
 
-/// The server of this name that is the user's own, or else nearest, and what the user should know about the choice.
+/// Returns the server of this name, and notes about the choice for the user. The user's own servers take precedence, then the
+/// nearest.
 pub(super) fn find(
     name: &str,
     here: &CliEnvironment,
@@ -21,7 +22,7 @@ pub(super) fn find(
     let configs = HostConfigs::load(here);
     let entry = match configs.find(name) {
         Ok(entry) => entry.clone(),
-        // Perhaps it is in a file that could not be read.
+        // The name may be in a file that could not be read.
         Err(ConfigError::NotFound { unread, .. }) if !unread.is_empty() => {
             let unread: Vec<_> = unread.iter().map(ToString::to_string).collect();
             return Err(Failure::failed(format!(
@@ -40,7 +41,7 @@ pub(super) fn find(
             "{} is in {} as well; {} in {} is used",
             shown(name),
             of(file),
-            // No project takes the place of what the user has.
+            // A project's server never replaces the user's own.
             if owner == entry.owner() { "the one" } else { "your own" },
             of(entry.file())
         )
@@ -54,7 +55,7 @@ fn of(path: &Path) -> String {
     shown(&path.to_string_lossy()).to_string()
 }
 
-/// That there is no such server, and what there is.
+/// Returns a message that there is no such server, and which servers there are.
 fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &CliEnvironment) -> String {
     let given = cut(name, 60);
     let known: Vec<_> = configs.names().collect();
@@ -77,7 +78,7 @@ fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &CliEnvi
     message
 }
 
-/// What somebody probably wanted who wrote what is no name.
+/// Returns a hint for a word that is not a name but looks like something else.
 fn otherwise(name: &str, here: &CliEnvironment) -> Option<String> {
     let given = cut(name, 60);
     if !name.is_empty() && name.bytes().all(|b| b.is_ascii_digit()) {

@@ -1,10 +1,10 @@
-//! The server that a command talks to: a URL, or a program to start. Here it is found out which, and nothing is reached yet.
+//! The server that a command talks to: a URL, or a program to start. This module resolves it and connects to nothing.
 //!
 //! - `flags`: the flags that every such command has, and which word of a command line is the TARGET.
-//! - `url`: what looks like an address.
+//! - `url`: words that look like an address.
 //! - `lookup`: finds a name in the configuration files of hosts, which `candor_client::config` reads.
-//! - `agreement`: what a project's file names is used once the user has agreed.
-//! - `surroundings`: where we are and what is set, so that tests can say something else.
+//! - `agreement`: asks the user to agree before a project's server is used.
+//! - `surroundings`: the current folder and variables, so that tests can replace them.
 
 mod agreement;
 mod flags;
@@ -35,13 +35,13 @@ pub(crate) enum Origin {
     File { path: PathBuf, name: String, owner: Owner },
 }
 
-/// A target, and what a person should know about how it was found. Its name, for messages, is that of what was written.
+/// A target, and notes for the user about how it was found. In messages, its name is the target as written.
 #[derive(Debug)]
 pub(crate) struct ResolvedTarget {
     pub(crate) target: Target,
-    /// Before variables were filled in.
+    /// The target before variables are filled in.
     written: Target,
-    /// For what others say about it.
+    /// Redacts secrets in text about the target.
     pub(crate) redactor: Redactor,
     pub(crate) origin: Origin,
     /// For stderr, each a line that is safe to show.
@@ -55,7 +55,7 @@ impl ResolvedTarget {
         Self { target, written, redactor, origin: Origin::CommandLine, notes: Vec::new() }
     }
 
-    /// The variables are filled in and the headers are there: from now on nobody gets to see them.
+    /// Builds the redactor. Call this after variables and headers are filled in: from then on, their values are hidden.
     fn redacted(mut self, here: &CliEnvironment) -> Self {
         self.redactor = Redactor::new(&self.written, &self.target, here);
         self
@@ -80,7 +80,7 @@ impl TargetKind {
         }
     }
 
-    /// The same with all its variables filled in.
+    /// Returns the target with all its variables filled in.
     fn sought(self, here: &CliEnvironment) -> Result<UnconfirmedTarget, Failure> {
         match self {
             Self::Url(url) => {
@@ -109,7 +109,7 @@ impl TargetKind {
     }
 }
 
-/// The name of a server: its address, or the program with its arguments, without secrets.
+/// Returns the name of a server: its address, or the program with its arguments, without secrets.
 fn name(target: &Target) -> String {
     match target {
         Target::Url { url, .. } => shown(&redact::url(url)).to_string(),
@@ -117,7 +117,7 @@ fn name(target: &Target) -> String {
             let mut words = vec![quoted(program)];
             let secrets = redact::secrets_of(args);
             for (arg, secret) in redact::args(args).into_iter().zip(secrets) {
-                // A masked argument is for readers, not for a shell.
+                // A redacted argument is for display, not for a shell.
                 words.push(if secret.is_some() { arg } else { quoted(&arg) });
             }
             shown(&words.join(" ")).to_string()

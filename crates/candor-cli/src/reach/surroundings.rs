@@ -1,4 +1,4 @@
-//! Where a command runs: what configuration files depend on, and where this program keeps its state.
+//! Where a command runs: what configuration files depend on, and where this program stores its state.
 
 use std::ops::Deref;
 use std::path::{Path, PathBuf};
@@ -8,14 +8,14 @@ use candor_ledger::default_path;
 
 pub(crate) struct CliEnvironment {
     environment: Environment,
-    /// Where this program keeps what it has to remember.
+    /// The folder for the state of this program.
     pub(crate) state: Option<PathBuf>,
 }
 
 impl CliEnvironment {
-    /// Those of this process.
+    /// Returns the environment of this process.
     pub(crate) fn real() -> Self {
-        // Beside the ledger.
+        // The folder of the ledger.
         let state = default_path().and_then(|ledger| ledger.parent().map(Path::to_owned));
         Self { environment: Environment::current(), state }
     }

@@ -1,13 +1,13 @@
-//! What looks like an address. What does not is a name.
+//! Parses words that look like an address. Any other word is a name.
 
 use candor_client::config::{is_loopback, redact};
 
 use crate::width::cut;
 
-/// Where servers of this framework, and most others, are found under an origin.
+/// The path of the MCP endpoint on servers of this framework, and on most others.
 const PATH: &str = "/mcp";
 
-/// The URL that a word stands for. `None`: it is no address at all.
+/// Returns the URL that a word means; `None` if it is not an address.
 ///
 /// `http://host` is the server at `/mcp` there, `:7332` the one on this machine; any other path is kept as it is.
 pub(super) fn read(word: &str) -> Result<Option<String>, String> {
@@ -30,11 +30,12 @@ pub(super) fn read(word: &str) -> Result<Option<String>, String> {
         );
     }
     if let Some((before, _)) = path.split_once('#') {
-        // What people paste is the address of the console, whose fragment is a token that is nobody else's business.
+        // Users paste the address of the console. Its fragment is a token, and its query may hold one: do not repeat them.
+        let before = before.split('?').next().unwrap_or_default();
         let meant = if before.is_empty() || before == "/" { PATH } else { before };
-        let given = cut(word.split('#').next().unwrap_or_default(), 80);
+        let page = cut(&format!("{scheme}://{authority}{before}"), 80);
         return Err(format!(
-            "{given}#…: this is the address of a page. Its server is {scheme}://{authority}{meant}"
+            "{page}#…: this is the address of a page. Its server is {scheme}://{authority}{meant}"
         ));
     }
     let (host, port) = match authority.rsplit_once(':') {
@@ -55,7 +56,7 @@ pub(super) fn read(word: &str) -> Result<Option<String>, String> {
     Ok(Some(format!("{scheme}://{authority}{path}")))
 }
 
-/// The scheme and what follows it. An address of this machine needs no scheme: `:7332`, `localhost:7332/mcp`.
+/// Returns the scheme and what follows it. An address on this machine needs no scheme: `:7332`, `localhost:7332/mcp`.
 fn split(word: &str) -> Option<(String, String)> {
     if let Some((scheme, rest)) = word.split_once("://") {
         return Some((scheme.to_ascii_lowercase(), rest.to_owned()));
@@ -135,5 +136,7 @@ mod tests {
         let problem = read("http://127.0.0.1:7332/#token=abc").unwrap_err();
         assert!(problem.contains("Its server is http://127.0.0.1:7332/mcp"), "{problem}");
         assert!(!problem.contains("abc"), "a token is not repeated: {problem}");
+        let problem = read("http://127.0.0.1:7332/mcp?api_key=abc#x").unwrap_err();
+        assert!(!problem.contains("abc"), "a query is not repeated: {problem}");
     }
 }

@@ -1,4 +1,4 @@
-//! `candor call`: one call of a tool, asked about where that matters.
+//! `candor call`: one call of a tool, with a confirmation if it may do harm.
 
 use std::pin::pin;
 use std::process::ExitCode;
@@ -80,7 +80,7 @@ async fn visit(args: CallArgs) -> Result<(), CliError> {
     if key.as_deref().is_some_and(|key| key.trim().is_empty()) {
         return Err(CliError::usage("--key: a key is not empty"));
     }
-    // A tool of which nothing is known is asked about like any other that may delete: `explain` says the same.
+    // A tool with unknown effects needs confirmation, like any other that may delete. `explain` reports the same.
     let policy = HostPolicy::ask(AskLevel::Destructive).proceed_unforeseen();
     let own_key = key.clone();
     server
@@ -106,7 +106,7 @@ async fn visit(args: CallArgs) -> Result<(), CliError> {
         .await
 }
 
-/// Refuses a second key among the arguments before anything is reached. Keys in files or in --arguments are compared later.
+/// Refuses a second key among the arguments before the server is reached. Keys in files or in --arguments are compared later.
 fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), CliError> {
     let among = words.iter().filter_map(|word| match word.split_once('=') {
         Some((argument::IDEMPOTENCY_KEY, among)) if !among.starts_with('@') => Some(among),
@@ -120,7 +120,7 @@ fn refuse_two_keys(key: Option<&str>, words: &[String]) -> Result<(), CliError> 
     }
 }
 
-/// A call in the making.
+/// A call before it is sent.
 struct CallDraft<'a> {
     reached: &'a ConnectedServer,
     tool: String,
@@ -133,7 +133,7 @@ struct CallDraft<'a> {
 impl CallDraft<'_> {
     fn of_preview(mut self, tool: &KnownTool) -> Result<Self, CliError> {
         let Some((name, _)) = tool.preview() else { return Err(no_preview(tool)) };
-        // Looking at something has no key, and follows no other look.
+        // A preview has no key and no plan token.
         self.key = None;
         if let Value::Object(arguments) = &mut self.arguments {
             arguments.remove(argument::IDEMPOTENCY_KEY);
@@ -156,11 +156,11 @@ impl CallDraft<'_> {
         let (reviewing, noting) = (pins.clone(), notes.clone());
         let (trust, noted) = (reached.client.trust(), reached.progress.clone());
         let (agreeing, telling) = (pins.clone(), reached.progress.clone());
-        // What the server was left to ask about.
+        // The call whose approval is left to the server.
         let left = Arc::new(Mutex::new(None));
         let leaving = left.clone();
         let name = tool.clone();
-        // Of a call that does more than read: its key, if it has one.
+        // Set when a call that does more than read is sent. The inner value is its key, if it has one.
         let sent = Arc::new(Mutex::new(None));
         let unasked = Arc::new(Mutex::new(UnaskedConfirmation::default()));
         let resending = sent.clone();
@@ -170,10 +170,10 @@ impl CallDraft<'_> {
             .client
             .call_safely(tool, arguments)
             .review(move |tool, arguments, foreseen| {
-                // If it was sent before, the server refused it because its decision had changed: nothing was run.
+                // If the call was sent before, the server refused it because its decision had changed: nothing was run.
                 *lock(&resending) = None;
                 let notes = review(&reviewing, trust, (tool, arguments), foreseen);
-                // The user reads them with the question.
+                // If the user must confirm, the notes appear with the confirmation instead.
                 if foreseen.judgement != Verdict::Ask || foreseen.defers {
                     noted.note(&notes);
                 }
@@ -219,10 +219,10 @@ impl CallDraft<'_> {
         };
         reached.progress.clear();
         let sent = lock(&sent).take();
-        // Only a key that the server keeps is worth a word.
+        // Mention a key only if a trusted server stores it.
         let keeps_keys = has_keys && trust == Trust::Trusted;
         let key = key.or_else(|| sent.clone().flatten()).filter(|_| keeps_keys);
-        // What only reads has changed nothing, whatever became of it.
+        // A call that only reads has changed nothing, however it ended.
         let writes = sent.is_some();
         let Some(done) = done else {
             let trouble = CliError::interrupted();
@@ -237,7 +237,7 @@ impl CallDraft<'_> {
         };
         let result = match done {
             Ok(result) => result,
-            // A no that nobody can have said.
+            // Without a terminal, no user can have declined.
             Err(Error::Refused(RefusalSource::Person)) if reached.person.is_none() => {
                 let (unasked, notes) = (*lock(&unasked), lock(&notes).clone());
                 return Err(nobody_there(trust, unasked, notes));
@@ -248,7 +248,7 @@ impl CallDraft<'_> {
             }
             Err(error) => return Err(failed(error, writes, key.as_deref())),
         };
-        // An approval that the server asked for is an agreement, too.
+        // An approval at the server's request is an agreement, too.
         let left = lock(&left).take().filter(|_| result.is_approved());
         if let Some((arguments, agreed)) = left
             && let Ok(tool) = reached.client.tool(&name).await
@@ -264,7 +264,7 @@ impl CallDraft<'_> {
             let doubted = writes && trust != Trust::Trusted;
             return Err(match result.failure() {
                 None => trouble,
-                // Only an untrusted server says how far the call came: its word is no reason to repeat it.
+                // Only an untrusted server reports how far the call came. Its report is no reason to retry.
                 Some(told) if doubted => {
                     let trouble = match told.code.as_str() {
                         failure::APPROVAL_REQUIRED => trouble.next(OPERATOR_DECIDES),
@@ -320,16 +320,16 @@ fn tell_result(
     Ok(())
 }
 
-/// What to do about a call that has no answer.
+/// Adds what to do about a call without a response.
 fn failed(error: Error, writes: bool, key: Option<&str>) -> CliError {
-    // What came back is told, whatever it is.
+    // An invalid result is still a response, and it is reported.
     let told = matches!(error, Error::ResultInvalid { .. });
     let may_be_done = writes && error.may_have_run() && !told;
     let trouble = CliError::from(error);
     if may_be_done { unsure(trouble.unproven(Exit::Failed), key) } else { trouble }
 }
 
-/// How to find out, where a call may have been done.
+/// Adds how to find out whether the call ran.
 fn unsure(trouble: CliError, key: Option<&str>) -> CliError {
     match key {
         Some(key) => trouble
@@ -342,7 +342,7 @@ fn unsure(trouble: CliError, key: Option<&str>) -> CliError {
     }
 }
 
-/// How to find the question again that a call waits for.
+/// Adds how to find the approval request again that the call waits for.
 fn undecided(trouble: CliError, key: Option<&str>) -> CliError {
     let (trouble, again) = match key {
         Some(key) => {
@@ -355,7 +355,7 @@ fn undecided(trouble: CliError, key: Option<&str>) -> CliError {
     ))
 }
 
-/// What to do about a call that was not let through, or is lost.
+/// Adds what to do about a call that was refused or whose outcome is unknown.
 fn advised(trouble: CliError, told: &Failure, key: Option<&str>) -> CliError {
     let trouble = match key {
         Some(key) => trouble.detail("key", key.into()),
@@ -367,7 +367,7 @@ fn advised(trouble: CliError, told: &Failure, key: Option<&str>) -> CliError {
     };
     match told.code.as_str() {
         failure::APPROVAL_REQUIRED => {
-            // Without the id that the server gives: it could be that of another call.
+            // Omit the id that the server gives: it could be that of another call.
             trouble.next(OPERATOR_DECIDES).next(again)
         }
         failure::OUTCOME_UNKNOWN if told.retriable != Some(true) => {
@@ -381,7 +381,7 @@ fn advised(trouble: CliError, told: &Failure, key: Option<&str>) -> CliError {
     }
 }
 
-/// What the server says to call instead.
+/// Adds the call that the server suggests instead.
 fn suggested(trouble: CliError, told: &Failure) -> CliError {
     match &told.instead {
         // Tool and arguments are the server's, so they are no command to copy.
@@ -393,7 +393,7 @@ fn suggested(trouble: CliError, told: &Failure) -> CliError {
     }
 }
 
-/// One word for a shell, safe to show: what was made safe is quoted as it then is.
+/// Returns one word for a shell, safe to show. Escapes in it are quoted like any other text.
 fn word(text: &str) -> String {
     quoted(&shown(text).to_string())
 }

@@ -1,4 +1,4 @@
-//! The question before a call that may do harm: all that will be sent, and only a clear yes is one.
+//! The confirmation before a call that may do harm. It shows everything that will be sent, and only a clear yes counts.
 
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -15,27 +15,27 @@ use super::trouble::CliError;
 use crate::exit::Exit;
 use crate::width::cut;
 
-/// Who says yes.
+/// How the user confirms a call.
 pub(super) struct Consent {
     pub(super) person: Option<Arc<TerminalUser>>,
     pub(super) progress: Arc<Progress>,
-    /// They have said so beforehand.
+    /// True if the user confirmed in advance.
     pub(super) yes: bool,
-    /// What they should know of the decision.
+    /// What the user should know of the decision.
     pub(super) notes: Notes,
 }
 
 /// What the user should know of a decision, each a line that is safe to show.
 pub(super) type Notes = Arc<Mutex<Vec<String>>>;
 
-/// What came of a question.
+/// The answer to a confirmation.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Answer {
-    /// A person was asked, and said it.
+    /// The user was asked and agreed.
     Yes,
-    /// The user agreed beforehand.
+    /// The user agreed in advance.
     Unasked,
-    /// Also where nobody was there to ask.
+    /// The user declined, or there was no terminal to ask at.
     No,
 }
 
@@ -58,14 +58,14 @@ impl Consent {
     }
 }
 
-/// A question that could not be put.
+/// A confirmation that could not be asked.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct UnaskedConfirmation {
     pub(super) destructive: bool,
     pub(super) decision_changed: bool,
 }
 
-/// Nobody was there to ask.
+/// Returns the error for a call that needs confirmation if there is no terminal.
 pub(super) fn nobody_there(
     trust: Trust,
     UnaskedConfirmation { destructive, decision_changed }: UnaskedConfirmation,
@@ -90,16 +90,16 @@ pub(super) fn nobody_there(
 /// More of a description would push the arguments out of sight.
 const DESCRIPTION: safe::Extent = safe::Extent { lines: 12, columns: 200 };
 
-/// So many arguments are repeated in the question, each up to so many columns.
+/// The maximum number of arguments that the question repeats, and the columns of each name and value.
 const TELLING: usize = 4;
 const COLUMNS: usize = 40;
 
-/// Returns the last line, where the answer is typed. It repeats what matters: the lines above may have been pushed out of sight.
+/// Returns the last line, where the user types the answer. It repeats what matters: the lines above may be out of sight.
 fn question(proposal: &ConfirmRequest) -> String {
     let ConfirmRequest { tool, arguments, foreseen, .. } = proposal;
     let empty = Map::new();
     let given = arguments.as_object().unwrap_or(&empty);
-    // What is short tells most: paths, names, choices, numbers.
+    // Short values say the most: paths, names, choices, numbers.
     let telling = given
         .iter()
         .filter(|(name, value)| !value.is_array() && !value.is_object() && !is_secret(tool, name));
@@ -118,7 +118,7 @@ fn question(proposal: &ConfirmRequest) -> String {
     format!("\n{name} ({effect}) {with}{more}. May it run?")
 }
 
-/// Whether an argument is for the handler alone.
+/// Returns true if only the handler may see an argument.
 fn is_secret(tool: &KnownTool, name: &str) -> bool {
     let schema = tool.input_schema().get("properties").and_then(|known| known.get(name));
     schema.is_some_and(|schema| {
@@ -127,7 +127,7 @@ fn is_secret(tool: &KnownTool, name: &str) -> bool {
     })
 }
 
-/// What a person is asked, all of it safe to show.
+/// Returns the text of the confirmation, all of it safe to show.
 fn in_words(proposal: &ConfirmRequest) -> String {
     let ConfirmRequest { tool, arguments, foreseen, preview, .. } = proposal;
     let known = match (proposal.trust, foreseen.basis) {

@@ -1,4 +1,4 @@
-//! What a tool or a prompt says, block by block, for people.
+//! The content that a tool or a prompt returns, block by block, for users.
 
 use candor::desk::json;
 use candor::desk::shown::shown;
@@ -6,7 +6,7 @@ use candor_client::types::{Content, ResourceContents};
 
 use super::safe;
 
-/// Blocks as lines, all of them safe to show.
+/// Returns the blocks as lines, all of them safe to show.
 pub(super) fn in_words(content: &[Content]) -> String {
     content.iter().map(block).collect::<Vec<_>>().join("\n")
 }
@@ -32,7 +32,7 @@ fn resource(contents: &ResourceContents) -> String {
     }
 }
 
-/// Three bytes stand in four characters.
+/// Describes binary content. Base64 encodes three bytes in four characters.
 fn bytes(what: &str, kind: &str, base64: &str) -> String {
     let length = base64.trim_end_matches('=').len() * 3 / 4;
     format!("[{}, {}, {length} bytes; --json has them]", shown(what), shown(kind))

@@ -1,4 +1,4 @@
-//! `candor doctor`: what is wrong with a connection, step by step, up to the first that fails.
+//! `candor doctor`: diagnoses a connection step by step, up to the first step that fails.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -40,16 +40,16 @@ pub(crate) struct DoctorArgs {
     server: Server,
 }
 
-/// For all schemas together, unless somebody gives more. A schema that takes longer is one that nobody means.
+/// The default time limit for all schemas together. A schema that takes longer is not a useful one.
 const COMPILE: Duration = Duration::from_secs(10);
 
-/// For a connection to stand.
+/// The time limit for a connection.
 const CONNECT: Duration = Duration::from_secs(10);
 
-/// As many names as stand in one line.
+/// The maximum number of names in one line.
 const NAMES: usize = 5;
 
-/// As much of a reason as fits in one line.
+/// The maximum width of a reason in one line, in columns.
 const REASON: usize = 200;
 
 pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
@@ -70,11 +70,11 @@ pub(crate) async fn run(args: DoctorArgs) -> ExitCode {
     ended(done, server.json)
 }
 
-/// What was looked at, in order.
+/// The checks so far, in order.
 struct Report {
     out: Out,
     steps: Vec<Value>,
-    /// Over all that is said about the server, once it is found.
+    /// Applies to all text about the server, once the server is found.
     redactor: Redactor,
 }
 
@@ -99,7 +99,7 @@ impl Report {
         self.step(check, "ok", found.as_ref())
     }
 
-    /// Works, and a person may want to know.
+    /// Reports a check that passes, and what the user may want to know.
     fn note(&mut self, check: &str, found: impl AsRef<str>) -> io::Result<()> {
         self.step(check, "note", found.as_ref())
     }
@@ -110,7 +110,7 @@ impl Report {
         self.steps.push(json!({"check": check, "state": "fails", "found": found}));
         let trouble = trouble.detail("check", check.into());
         match found.split_once('\n') {
-            // A line of the report has one line: all of it follows on stderr.
+            // A row of the report has one line: the whole text follows on stderr.
             Some((first, _)) => {
                 let _ = self.line(check, "FAILS", first);
                 trouble
@@ -148,7 +148,7 @@ async fn examine(server: &Server, words: Vec<String>, report: &mut Report) -> Re
     done
 }
 
-/// The name leads to an address, and somebody listens there.
+/// Checks that the name has an address, and that a server listens there.
 async fn network(url: &str, time: Option<Duration>, report: &mut Report) -> Result<(), CliError> {
     let time = time.unwrap_or(CONNECT).min(CONNECT);
     let name = host(url).trim_start_matches('[').trim_end_matches(']');
@@ -189,7 +189,7 @@ fn port(url: &str) -> u16 {
     given.unwrap_or(if url.starts_with("https:") { 443 } else { 80 })
 }
 
-/// The program is there. Whether it may be started is found out by starting it.
+/// Checks that the program exists. Only a start shows whether it may run.
 fn installed(program: &str, cwd: Option<&Path>, report: &mut Report) -> Result<(), CliError> {
     match find(program, cwd) {
         Some(path) => Ok(report.ok("program", shown(&path.to_string_lossy()).to_string())?),
@@ -203,11 +203,11 @@ fn installed(program: &str, cwd: Option<&Path>, report: &mut Report) -> Result<(
     }
 }
 
-/// As the system looks for it: a bare name on PATH, a path from the folder that we are in.
+/// Finds a program as the system does: a bare name on PATH, a path from the current folder or from `cwd`.
 fn find(program: &str, cwd: Option<&Path>) -> Option<PathBuf> {
     let given = Path::new(program);
     if given.components().count() > 1 {
-        // Which of the two the system takes is its own business; either tells that it is there.
+        // Systems differ in which of the two they take. Either one shows that the program exists.
         let places = [Some(given.to_owned()), cwd.map(|cwd| cwd.join(given))];
         return places.into_iter().flatten().find(|path| path.is_file());
     }
@@ -218,13 +218,13 @@ fn find(program: &str, cwd: Option<&Path>) -> Option<PathBuf> {
         .find(|path| path.is_file())
 }
 
-/// Returns after how many lines they begin again; all of them if they do not.
+/// Returns the number of lines after which they repeat; the number of all lines if they do not.
 fn period(lines: &[String]) -> usize {
     let repeats = |at: &usize| lines.starts_with(&lines[*at..]);
     (1..lines.len()).find(repeats).unwrap_or(lines.len())
 }
 
-/// It speaks the protocol, and lets us in.
+/// Checks that the server speaks the protocol and accepts the client.
 async fn connect(
     server: &Server,
     found: &ResolvedTarget,
@@ -270,7 +270,7 @@ async fn connect(
                 trouble = trouble.next(advice);
             }
             let mut words = heard.lock().unwrap_or_else(PoisonError::into_inner).clone();
-            // It was started once for each era, and says the same twice.
+            // The program was started once for each era, and wrote the same lines twice.
             words.truncate(period(&words));
             words.iter_mut().for_each(|line| *line = report.redactor.redact(line));
             let Some((last, before)) = words.split_last() else {
@@ -314,7 +314,7 @@ async fn connect(
     Ok(client)
 }
 
-/// What it offers can be used.
+/// Checks that the client can use what the server offers.
 async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<(), CliError> {
     match client.tools().await {
         Err(Error::Unsupported(_)) => report.note("tools", "it offers none")?,
@@ -366,8 +366,8 @@ async fn listed(client: &Client, time: Duration, report: &mut Report) -> Result<
     Ok(())
 }
 
-/// Its schemas can be checked against. What is in them is a stranger's, so they are compiled beside us: Ctrl-C is heard meanwhile, and
-/// those that take too long are left alone.
+/// Checks that the schemas compile. They are untrusted, so another thread compiles them: Ctrl-C still works, and the check does not
+/// wait for schemas that take too long.
 async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Result<()> {
     let listed: Vec<(String, String)> = tools
         .iter()
@@ -379,7 +379,7 @@ async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Resu
         .collect();
     let names: Vec<_> = listed.iter().map(|(name, _)| shown(name).to_string()).collect();
     let (tell, mut told) = mpsc::unbounded_channel();
-    // Not a task of the runtime, which would wait for it at the end.
+    // Not a runtime task: the runtime would wait for it on shutdown.
     thread::spawn(move || {
         for (_, schema) in listed {
             let problem = Schema::compile(&schema).err().map(|error| cut(&error.to_string(), 200));
@@ -394,7 +394,7 @@ async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Resu
         match tokio::time::timeout_at(until, told.recv()).await {
             Ok(Some(None)) => compiled += 1,
             Ok(Some(Some(problem))) => report.note("schemas", format!("{name}: {problem}"))?,
-            // Whatever made it end, nobody can check against it.
+            // The thread ended at this schema, so no value can be checked against it.
             Ok(None) => return report.note("schemas", format!("{name}: it cannot be compiled")),
             Err(_) => {
                 let left = names.len() - at;

@@ -1,4 +1,4 @@
-//! `candor explain`: the effect of a call and the decision on it. Nothing is called.
+//! `candor explain`: the effect of a call and the decision on it. It makes no call.
 
 use std::process::ExitCode;
 
@@ -40,7 +40,7 @@ pub(crate) struct ExplainArgs {
 
 pub(crate) async fn run(args: ExplainArgs) -> ExitCode {
     let ExplainArgs { words, arguments, preview, server } = args;
-    // A server that cannot say what a call would do is what is explained here.
+    // Continue if the server cannot evaluate the call: that is part of the explanation.
     let policy = HostPolicy::default().proceed_unforeseen();
     let words = (words, CommandWords::Names);
     let done =
@@ -73,7 +73,7 @@ pub(crate) async fn run(args: ExplainArgs) -> ExitCode {
     ended(done.await, server.json)
 }
 
-/// What the tool's own preview says, safe to show; or why it says nothing.
+/// The text of the tool's preview, safe to show; or why there is none.
 type Preview = Result<String, CliError>;
 
 async fn look(reached: &ConnectedServer, tool: &KnownTool, arguments: &Value) -> Preview {

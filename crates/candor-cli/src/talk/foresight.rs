@@ -1,4 +1,4 @@
-//! The decision on a call, before it is made.
+//! The decision on a call, before it is sent.
 
 use candor::desk::shown::shown;
 use candor_client::{EffectSource, Explanation, KnownTool, Trust, Verdict};
@@ -45,7 +45,7 @@ impl NextStep {
         }
     }
 
-    /// For programs.
+    /// Returns the word for programs.
     pub(super) fn word(self) -> &'static str {
         match self {
             Self::Runs => "run",

@@ -1,4 +1,4 @@
-//! The arguments of a call, as they stand on the command line, read by the schema of the tool.
+//! The arguments of a call on the command line, parsed by the tool's schema.
 
 use std::io::{self, IsTerminal as _, Read};
 use std::sync::Arc;
@@ -14,12 +14,12 @@ use super::trouble::CliError;
 use crate::arguments::{self, Invalid};
 use crate::signature;
 
-/// As it is declared, for one line.
+/// Returns the tool as it is declared, for its signature.
 pub(super) fn definition(tool: &KnownTool) -> signature::Tool<'_> {
     signature::Tool { name: tool.name(), input: tool.input_schema(), output: tool.output_schema() }
 }
 
-/// Whether it has an argument for a key that the server makes use of.
+/// Returns true if the tool has an argument for a key and the server supports keys.
 pub(super) fn takes_key(client: &Client, tool: &KnownTool) -> bool {
     client.has_keys()
         && tool
@@ -28,7 +28,7 @@ pub(super) fn takes_key(client: &Client, tool: &KnownTool) -> bool {
             .is_some_and(|known| known.get(IDEMPOTENCY_KEY).is_some())
 }
 
-/// The name of a tool and the words that follow it.
+/// Splits words into the name of a tool and the words that follow it.
 pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>), CliError> {
     let mut words = words.into_iter();
     match words.next() {
@@ -37,7 +37,7 @@ pub(super) fn tool_and_rest(words: Vec<String>) -> Result<(String, Vec<String>),
     }
 }
 
-/// Reads `words` (`k=v`…), or `whole` instead of them. Whether they fit is known before anything is sent.
+/// Parses `words` (`k=v`…), or `whole` instead of them. Invalid arguments are an error before the call is sent.
 pub(super) async fn read(
     client: &Client,
     tool: &Arc<KnownTool>,
@@ -48,12 +48,12 @@ pub(super) async fn read(
     aside(move || fitting(&tool, has_keys, &words, whole.as_deref())).await
 }
 
-/// Reads on a thread of its own: what is still to be typed may take as long as it likes, and Ctrl-C is heard meanwhile.
+/// Reads on another thread: the user may type as long as they like, and Ctrl-C still works.
 pub(super) async fn aside<T: Send + 'static>(
     read: impl FnOnce() -> Result<T, CliError> + Send + 'static,
 ) -> Result<T, CliError> {
     let (tell, told) = oneshot::channel();
-    // Not a task of the runtime, which would wait for it at the end.
+    // Not a runtime task: the runtime would wait for it on shutdown.
     thread::spawn(move || {
         let _ = tell.send(read());
     });
@@ -70,7 +70,7 @@ fn fitting(
     let definition = signature::Tool { input: &input, ..definition(tool) };
     let given = arguments::read(words, whole, &definition, &mut Stdin::default())?;
     let given = Value::Object(given);
-    // A schema that cannot be read is the server's business.
+    // If the schema cannot be compiled, only the server checks the arguments.
     if let Ok(schema) = Schema::compile(&input.to_string()) {
         schema.check(&given).map_err(|found| Invalid::found(&found, &definition))?;
     }
@@ -80,7 +80,7 @@ fn fitting(
     }
 }
 
-/// Stdin. Whoever sits there is told that they are waited for.
+/// Stdin. At a terminal, a message shows that the program waits for input.
 #[derive(Default)]
 pub(super) struct Stdin {
     told: bool,
@@ -96,7 +96,7 @@ impl Read for Stdin {
     }
 }
 
-/// The schema without the demand for what is filled in here: a key, if the server has keys, and the token of a preview.
+/// Returns the schema without the requirement for what the client fills in: a key, if the server has keys, and the plan token.
 fn without_own(tool: &KnownTool, has_keys: bool) -> Value {
     let mut input = tool.input_schema().clone();
     let previewed = tool.preview().is_some_and(|(_, required)| required);

@@ -1,14 +1,14 @@
-//! Commands that talk to a server: find it, reach it, do one thing, and leave.
+//! Commands that talk to a server: find it, connect, do one thing, and disconnect.
 //!
 //! - `tools`, `explain`, `call`, `resources`, `read`, `watch`, `prompts`, `doctor`: the commands.
-//! - `server`: the flags that they share, and the way to the server and back. `trouble`: how one ends that does not do what it was asked to.
-//! - `foresight`: what becomes of a call, in words. `consent`: the question to a person before it. `question`: the server's own
-//!   questions. `progress`: how far it has come.
-//! - `pins`: tools and their effects as they were when a person agreed, and servers that skipped an approval.
-//! - `given`: the arguments of a call. `content`: what comes back. `safe`: texts of others on our terminal.
+//! - `server`: the flags that they share, connecting and disconnecting. `trouble`: how a failed command ends.
+//! - `foresight`: the decision on a call, in words. `consent`: the confirmation before a call. `question`: the server's own
+//!   questions. `progress`: how far a call has come.
+//! - `pins`: tools and their effects as they were when the user agreed, and servers that skipped an approval.
+//! - `given`: the arguments of a call. `content`: what the server returns. `safe`: untrusted text on the terminal.
 //!
-//! Results go to stdout, everything else to stderr. Everything that a server says is the word of somebody else, and goes through
-//! [`shown`](candor::desk::shown) on its way to a person.
+//! Results go to stdout, everything else to stderr. All text from a server is untrusted, so it goes through
+//! [`shown`](candor::desk::shown) before a user sees it.
 
 pub(crate) mod call;
 mod consent;
@@ -33,7 +33,7 @@ use std::process::ExitCode;
 
 use crate::exit::Failure;
 
-/// How a command ends that failed, in words or for programs; also one that talks to nobody.
+/// Reports a failed command, in words or as JSON, and returns its exit code. Commands that talk to no server use it, too.
 pub(crate) fn failed(failure: Failure, as_json: bool) -> ExitCode {
     trouble::CliError::from(failure).end(as_json)
 }

@@ -1,6 +1,6 @@
 //! Tools as they were when the user agreed to call them: definition and effect.
 //!
-//! What a tool declares is what users agree by. A server that waits for a yes and then declares its tool harmless is an old trick.
+//! Users agree to a call by what its tool declares. A known attack waits for that agreement and then declares the tool harmless.
 
 use std::collections::BTreeMap;
 
@@ -15,16 +15,17 @@ use crate::reach::{CliEnvironment, ResolvedTarget};
 use crate::remembered::AcceptedStore;
 use candor_client::config::Target;
 
-/// A file of the state folder, a line for each tool and each change: the tool and its server, its definition, its effect, its name.
+/// A file in the state folder, with a line for each tool and each change: the tool and its server, its definition, its effect, its
+/// name.
 const FILE: &str = "tools";
 
-/// A file of the state folder, a line for each server that announced an approval and ran a call without one.
+/// A file in the state folder, with a line for each server that announced an approval and ran a call without one.
 const SKIPPED: &str = "skipped-approvals";
 
 pub(super) struct Pins {
     remembered: AcceptedStore,
     skipped: AcceptedStore,
-    /// What is reached or started, and where.
+    /// The address or the program, and its folder.
     server: [String; 2],
 }
 
@@ -38,13 +39,13 @@ struct Pin {
 
 #[derive(Debug, Clone, PartialEq, Eq)]
 struct PinnedEffect {
-    /// What the server said of the call, trusted or not: trust is the user's own to change.
+    /// What the server reported of the call, trusted or not: the user may change the trust later.
     hints: Hints,
-    /// The hints were only assumed.
+    /// True if the hints were only assumed.
     unclassified: bool,
-    /// Which calls it is of: those with no other choice for one of these arguments.
+    /// The calls that this effect covers: those without a different choice for one of these arguments.
     choices: Choices,
-    /// The schema that the calls were told apart by.
+    /// The digest of the schema that distinguished the calls.
     schema: String,
 }
 
@@ -68,7 +69,7 @@ impl Pins {
         digest::of(&[server, folder, tool.name()])
     }
 
-    /// Returns all that the user agreed to of this tool, the latest last.
+    /// Returns everything that the user agreed to for this tool, the latest last.
     fn of_tool(&self, tool: &KnownTool) -> Vec<Pin> {
         let known = self.tool(tool);
         let text = self.remembered.text();
@@ -85,7 +86,7 @@ impl Pins {
         })
     }
 
-    /// Returns what the user agreed to, in words, if the server now says that such a call does less.
+    /// Returns what the user agreed to, in words, if the server now reports a milder effect for such a call.
     pub(super) fn agreed_to_more(
         &self,
         tool: &KnownTool,
@@ -97,12 +98,12 @@ impl Pins {
         let pins = self.of_tool(tool);
         let of_such_calls = pins.iter().filter_map(|pin| {
             let effect = pin.effect.as_ref()?;
-            // Under another schema nothing tells which calls are the same, so all are.
+            // Under another schema, calls cannot be distinguished, so all count as the same.
             let is_told_apart = effect.schema == schema && choices.differ(&effect.choices);
             (!is_told_apart).then_some((pin, effect))
         });
-        // For the tool as it is, the user has agreed to an effect as mild as this, with just these choices: one that is left out could be
-        // any, so a yes to it is no yes to all of them, nor the other way around.
+        // The user agreed to an effect as mild as this one, for the tool as it is and with the same choices. A missing choice could
+        // be any: agreement to it does not cover all values, nor the other way around.
         let accepted = |pin: &Pin, effect: &PinnedEffect| {
             pin.definition == definition
                 && effect.choices == choices
@@ -115,7 +116,7 @@ impl Pins {
         more.next_back().map(|(_, effect)| effect.in_words())
     }
 
-    /// Keeps that the user agreed to such a call.
+    /// Stores that the user agreed to such a call.
     pub(super) fn keep(&self, tool: &KnownTool, arguments: &Value, agreed: &Explanation) {
         let effect = PinnedEffect {
             hints: agreed.said.hints,
@@ -124,11 +125,11 @@ impl Pins {
             schema: schema(tool),
         };
         let pin = Pin { definition: definition(tool), effect: Some(effect) };
-        // Another definition in between means that this one is agreed to anew.
+        // If the tool had another definition in between, store this agreement anew.
         let known = self.of_tool(tool);
         let since = known.iter().rev().take_while(|old| old.definition == pin.definition);
         if !since.into_iter().any(|old| *old == pin) {
-            // Without a state folder the user is asked as ever, and only not warned.
+            // Without a state folder, the user confirms as before, but gets no warning of changes.
             let line = format!("{} {} {}", self.tool(tool), pin.written(), shown(tool.name()));
             let _ = self.remembered.add(&line);
         }
@@ -140,7 +141,7 @@ impl Pins {
         self.skipped.text().lines().any(|line| line == server)
     }
 
-    /// Keeps that the server ran a call without the approval that it had announced.
+    /// Stores that the server ran a call without the approval that it had announced.
     pub(super) fn keep_skipped_approval(&self) {
         if !self.has_skipped_approval() {
             let _ = self.skipped.add(&self.server());
@@ -154,7 +155,7 @@ impl Pins {
 }
 
 impl Pin {
-    /// Reads what follows the tool in a line.
+    /// Parses the rest of a line, after the tool.
     fn read(line: &str) -> Option<Self> {
         let mut words = line.split(' ');
         let definition = words.next()?.to_owned();
@@ -168,11 +169,12 @@ impl Pin {
     }
 }
 
-/// What begins the word for an effect: lines of an earlier version have the tool's name there.
+/// The prefix of the word for an effect. Lines of an earlier version have the tool's name in this position.
 const EFFECT: &str = "effect:";
 
 impl PinnedEffect {
-    /// Five digits and the word for the effect, then the choices, then the schema. Lines of an earlier version have no word.
+    /// Parses five digits and the word for the effect, then the choices, then the schema. Lines of an earlier version lack the
+    /// word.
     fn read(word: &str) -> Option<Self> {
         let (bits, rest) = word.split_once(':')?;
         let (bits, effect) = bits.split_at_checked(5)?;
@@ -221,19 +223,19 @@ fn schema(tool: &KnownTool) -> String {
     digest::of(&[&canonical(tool.input_schema())])
 }
 
-/// Choices among the arguments of a call, each a digest of its name with a digest of its value.
+/// The choices among the arguments of a call, each a digest of its name with a digest of its value.
 ///
-/// Choices (an enum, a constant, a boolean) are what effects depend on: reading after a deletion is no milder deletion.
+/// Effects depend on choices (an enum, a constant, a boolean): a read after a deletion is not a milder deletion.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 struct Choices(BTreeMap<String, String>);
 
 impl Choices {
-    /// Returns true if both give an argument, and other values for it. One that is left out may mean any value.
+    /// Returns true if both have an argument, with different values. A missing argument may mean any value.
     fn differ(&self, other: &Self) -> bool {
         self.0.iter().any(|(name, value)| other.0.get(name).is_some_and(|known| known != value))
     }
 
-    /// What cannot be read tells no calls apart.
+    /// Parses the choices. Without a valid one, calls are not distinguished.
     fn read(word: &str) -> Self {
         let choices = word.split(',').filter_map(|choice| choice.split_once('='));
         Self(choices.map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
@@ -245,7 +247,7 @@ impl Choices {
     }
 }
 
-/// Returns the choices that an effect is of; none if the server was not asked about them.
+/// Returns the choices that an effect depends on; none if the server did not evaluate these arguments.
 fn choices(tool: &KnownTool, arguments: &Value, effect: &Explanation) -> Choices {
     if effect.basis != EffectSource::Asked {
         return Choices::default();

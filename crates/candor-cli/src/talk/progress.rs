@@ -1,4 +1,4 @@
-//! How far a call has come: one line on a terminal, written over and over.
+//! The progress of a call: one line on a terminal, overwritten with each change.
 
 use std::convert::Infallible;
 use std::io::{self, IsTerminal as _, Write as _};
@@ -10,32 +10,32 @@ use candor::protocol::names::waiting;
 use crate::terminal;
 use crate::width::{cut, fitting};
 
-/// As much of a message as fits beside the bar.
+/// The maximum width of a message next to the bar, in columns.
 const LETTERS: usize = 40;
 
 const BAR: usize = 20;
 
-/// Silence that is longer makes people wonder.
+/// How long nothing is shown before a message explains the wait.
 const SILENCE: Duration = Duration::from_secs(2);
 
 pub(super) struct Progress {
-    /// Nobody looks at it in a file.
+    /// True if stderr is a terminal. Progress is useless in a file.
     shown: bool,
-    /// A line cannot be taken away there.
+    /// True if the terminal cannot clear a line.
     dumb: bool,
-    /// Programs read stderr as JSON.
+    /// True if programs read stderr as JSON.
     json: bool,
     written: AtomicBool,
-    /// Whether it was told that the call waits for a person: once is enough.
+    /// True once the user knows that the call waits for approval: once is enough.
     told_of_wait: AtomicBool,
-    /// How much was told of an attempt that runs already: nothing, that it runs, that its server is silent.
+    /// What was reported of a running attempt: 0 is nothing, 1 that it runs, 2 that its server is silent.
     told_of_lease: AtomicUsize,
-    /// How many questions stand on the terminal: nothing is written over them.
+    /// The number of open questions on the terminal. Nothing is written over them.
     paused: AtomicUsize,
-    /// How many of them ask whether the call may start: questions of ours, and the server's approval questions.
+    /// How many of them decide whether the call may start: confirmations, and the server's approval requests.
     confirmations: AtomicUsize,
     approvals: AtomicUsize,
-    /// Whether the server is trusted, so that a command may name an operation of its.
+    /// True if the server is trusted, so that its reports of waiting count.
     trusted: bool,
 }
 
@@ -57,7 +57,7 @@ impl Progress {
         }
     }
 
-    /// A line that is safe to show already, until it is taken away.
+    /// Shows a line that is already safe to show, until it is cleared.
     pub(super) fn say(&self, line: &str) {
         if !self.shown || self.paused.load(Ordering::Acquire) > 0 {
             return;
@@ -65,18 +65,18 @@ impl Progress {
         let first = !self.written.swap(true, Ordering::AcqRel);
         let mut stderr = io::stderr().lock();
         if self.dumb {
-            // Once is enough, where it stays.
+            // A dumb terminal keeps the line, so write it only once.
             let _ = if first { writeln!(stderr, "{line}") } else { Ok(()) };
             return;
         }
-        // Of a line that is longer only the end could be taken away.
+        // A longer line would wrap, and only its last row could be cleared.
         let columns = terminal::columns(&stderr).unwrap_or(usize::MAX);
         let line = fitting(line, columns.saturating_sub(1));
         let _ = write!(stderr, "\r\x1b[K{line}");
         let _ = stderr.flush();
     }
 
-    /// Says this whenever nothing has stood there for a while: whoever looks knows that we wait, and for what.
+    /// Shows this line whenever none was shown for [`SILENCE`], so that the user knows what the command waits for.
     pub(super) async fn fill_silence(&self, line: &str) -> Infallible {
         loop {
             tokio::time::sleep(SILENCE).await;
@@ -103,14 +103,14 @@ impl Progress {
         self.say(&if message.is_empty() { bar } else { format!("{bar} | {message}") });
     }
 
-    /// That the call waits for a person who is not asked here, and where they are. Also in a file: whoever reads along there wonders
-    /// as much why nothing happens.
+    /// Reports that the call waits for an operator, and where to review it. A file gets the report, too: its reader also needs to
+    /// know why nothing happens.
     fn tell_of_wait(&self, operation: &str) {
         if self.paused.load(Ordering::Acquire) > 0 || self.told_of_wait.swap(true, Ordering::AcqRel)
         {
             return;
         }
-        // The command has no id: a server could name an operation that is not this call's.
+        // The suggested command has no id: a server could name an operation that is not this call's.
         self.announce(
             "approval",
             &format!(
@@ -120,7 +120,7 @@ impl Progress {
         );
     }
 
-    /// Tells that another attempt of the call runs, and how long it may keep this one waiting. Each of the two sentences once.
+    /// Reports that another attempt of the call runs, and how long this one may wait for it. Each of the two messages appears once.
     fn tell_of_lease(&self, silent: bool, seconds: u32) {
         let sentence = 1 + usize::from(silent);
         let is_silent = self.paused.load(Ordering::Acquire) > 0;
@@ -138,7 +138,7 @@ impl Progress {
         self.announce("lease", &message);
     }
 
-    /// Says once what a call waits for. A program that reads JSON gets it as JSON.
+    /// Reports what a call waits for. A program that reads JSON gets it as JSON.
     fn announce(&self, waits_for: &str, message: &str) {
         self.clear();
         let mut stderr = io::stderr().lock();
@@ -151,28 +151,28 @@ impl Progress {
         };
     }
 
-    /// Whether a trusted server said that the call waits for approval. Of another it is only a claim.
+    /// Returns true if a trusted server reported that the call waits for approval. From an untrusted server, that is only a claim.
     pub(super) fn told_of_wait(&self) -> bool {
         self.trusted && self.told_of_wait.load(Ordering::Acquire)
     }
 
-    /// Notes that we ask the user whether the call may be sent, until what is returned is dropped.
+    /// Counts a confirmation as open until the guard is dropped.
     pub(super) fn confirming(&self) -> CountGuard<'_> {
         CountGuard::one(&self.confirmations)
     }
 
-    /// Notes that the server asks the user whether the call may start, until what is returned is dropped.
+    /// Counts the server's approval request as open until the guard is dropped.
     pub(super) fn approving(&self) -> CountGuard<'_> {
         CountGuard::one(&self.approvals)
     }
 
-    /// Whether a question is open without whose answer the call does not start. Of an untrusted server that is only a claim.
+    /// Returns true if an open question must be answered before the call starts. From an untrusted server, that is only a claim.
     pub(super) fn is_before_start(&self) -> bool {
         let open = |count: &AtomicUsize| count.load(Ordering::Acquire) > 0;
         open(&self.confirmations) || (self.trusted && open(&self.approvals))
     }
 
-    /// Tells the user, unless programs read along.
+    /// Prints notes for the user, unless programs read the output.
     pub(super) fn note(&self, notes: &[String]) {
         if !self.json && !notes.is_empty() {
             self.clear();
@@ -180,7 +180,7 @@ impl Progress {
         }
     }
 
-    /// Takes the line away. Where that cannot be, the next one stands beneath it.
+    /// Clears the line. If the terminal cannot do that, the next line appears below it.
     pub(super) fn clear(&self) {
         if self.written.swap(false, Ordering::AcqRel) && !self.dumb {
             let mut stderr = io::stderr().lock();
@@ -189,7 +189,7 @@ impl Progress {
         }
     }
 
-    /// Writes nothing until what is returned is dropped.
+    /// Writes nothing until the guard is dropped.
     pub(super) fn pause(&self) -> CountGuard<'_> {
         let paused = CountGuard::one(&self.paused);
         self.clear();
@@ -197,7 +197,7 @@ impl Progress {
     }
 }
 
-/// One more of something, while it is there.
+/// Adds one to a count until it is dropped.
 pub(super) struct CountGuard<'a>(&'a AtomicUsize);
 
 impl<'a> CountGuard<'a> {
@@ -213,8 +213,8 @@ impl Drop for CountGuard<'_> {
     }
 }
 
-/// Whether the server of a running attempt is silent, and in how many seconds its lease ends, if the server says that it waits for
-/// that. Of its words only the number is used.
+/// Returns whether the server of a running attempt is silent, and in how many seconds its lease ends, if the message reports such a
+/// wait. Only the number is taken from the server's text.
 fn lease(news: &candor_client::Progress) -> Option<(bool, u32)> {
     let message = news.message.as_deref()?;
     let rest = |prefix: &str| message.strip_prefix(prefix)?.strip_suffix(" s")?.parse().ok();
@@ -224,10 +224,10 @@ fn lease(news: &candor_client::Progress) -> Option<(bool, u32)> {
     }
 }
 
-/// `[####      ] 40%`, or how much is done if nobody knows of how much.
+/// Returns `[####      ] 40%`, or how much is done if the total is unknown.
 fn bar(done: f64, total: Option<f64>) -> String {
     let Some(total) = total.filter(|total| *total > 0.0 && done.is_finite()) else {
-        // A number that nobody would read is not worth a line.
+        // Shorten a number that is too long to read.
         let told = format!("… {done}");
         return if told.chars().count() > BAR { format!("… {done:.1e}") } else { told };
     };

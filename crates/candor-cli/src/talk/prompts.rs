@@ -1,4 +1,4 @@
-//! `candor prompts`: what a server has to say to a model, listed, or one of it filled in.
+//! `candor prompts`: lists the prompts of a server, or fills in one of them.
 
 use std::process::ExitCode;
 
@@ -99,7 +99,7 @@ fn unknown(name: &str, prompts: &[Prompt]) -> CliError {
     CliError::new(Exit::Usage, "unknown_prompt", format!("Unknown prompt: {}{meant}", shown(name)))
 }
 
-/// What it takes, as tools say it: its arguments are all texts.
+/// Returns the prompt's arguments as the schema of a tool. All of them are strings.
 fn schema(prompt: &Prompt) -> Value {
     let arguments = prompt.arguments.as_deref().unwrap_or_default();
     let property = |argument: &PromptArgument| (argument.name.clone(), json!({"type": "string"}));

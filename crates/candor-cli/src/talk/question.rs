@@ -1,4 +1,4 @@
-//! What a server asks the person behind the command, put to them at their terminal, field by field.
+//! A server's questions to the user, asked at the terminal, field by field.
 
 use std::io;
 use std::sync::Arc;
@@ -14,13 +14,13 @@ use crate::shape::{Kinds, Shape};
 use crate::terminal::{Terminal, read_approval};
 use crate::width::cut;
 
-/// Whoever sits at the terminal. They are asked one thing at a time.
+/// The user at the terminal. They are asked one thing at a time.
 pub(super) struct TerminalUser(pub(super) Mutex<Terminal>);
 
-/// What says no to a whole form.
+/// The answer that declines a whole form.
 const NO: &str = "!no";
 
-/// As much of a title or of a value as stands in one line.
+/// The maximum width of a title or of a value in one line, in columns.
 const LETTERS: usize = 120;
 
 /// Names of fields whose answers are secrets.
@@ -36,20 +36,20 @@ const SECRETS: [&str; 9] = [
     "apikey",
 ];
 
-/// So many fields of a form are asked for; more is no question to a person.
+/// The maximum number of fields in a form. A user cannot be expected to fill in more.
 const FIELDS: usize = 50;
 
 impl TerminalUser {
-    /// `None`: there is nobody to ask.
+    /// Returns the user; `None` if there is no terminal to ask at.
     pub(super) fn here() -> Option<Arc<Self>> {
         Terminal::open().map(|terminal| Arc::new(Self(Mutex::new(terminal))))
     }
 }
 
-/// What the person says to a question of the server. `from`: whose question it is, safe to show.
+/// Returns the user's reply to a server's question. `from`: the server that asks, safe to show.
 pub(super) async fn answer(person: &TerminalUser, from: &str, asked: &Elicitation) -> ElicitReply {
     let mut terminal = person.0.lock().await;
-    // Nobody was asked, so nobody has answered.
+    // If the question could not be asked, the user has not answered it.
     ask(&mut terminal, from, asked).await.unwrap_or(ElicitReply::Cancel)
 }
 
@@ -154,7 +154,7 @@ impl Field<'_> {
         }
     }
 
-    /// What choices are called, where they have names beside their values.
+    /// Shows the titles of choices that have titles besides their values.
     fn tell_titles(&self) {
         let items = self.schema.get("items").unwrap_or(self.schema);
         let titled = ["oneOf", "anyOf"].iter().find_map(|name| items.get(name)?.as_array());
@@ -168,9 +168,9 @@ impl Field<'_> {
         }
     }
 
-    /// Returns true if the answer must not be read over a shoulder: the schema says so, or the field is named like a secret.
+    /// Returns true if the answer must not be visible on the screen: the schema says so, or the field has the name of a secret.
     ///
-    /// The forms of MCP have no format for passwords, so servers that ask for one mostly give no more than a name.
+    /// MCP's forms have no format for passwords, so servers that ask for one mostly give no more than a name.
     fn is_secret(&self) -> bool {
         let is = |name: &str| self.schema.get(name) == Some(&Value::Bool(true));
         let title = self.schema.get("title").and_then(Value::as_str).unwrap_or_default();
@@ -199,7 +199,7 @@ impl Field<'_> {
         let problem = |(what, right): (String, String)| format!("{what}; {right}");
         let is_list = shape.kinds() == Kinds::ARRAY;
         let value = match is_list && !line.trim_start().starts_with('[') {
-            // As people write lists.
+            // Users write lists with commas.
             true => {
                 let item = shape.item();
                 let items = line.split(',').map(|part| typed::value(&item, part.trim()));
@@ -207,7 +207,7 @@ impl Field<'_> {
             }
             false => typed::value(&shape, line).map_err(problem)?,
         };
-        // A schema that cannot be read binds nobody.
+        // A schema that cannot be compiled checks nothing.
         match Schema::compile(&self.schema.to_string()) {
             Ok(schema) => schema.check(&value).map(|()| value).map_err(|e| e.to_string()),
             Err(_) => Ok(value),
@@ -215,7 +215,7 @@ impl Field<'_> {
     }
 }
 
-/// A text without its quotes, anything else as JSON.
+/// Returns a string without its quotes, and anything else as JSON.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }

@@ -116,7 +116,7 @@ pub(crate) async fn run(args: ReadArgs) -> ExitCode {
     ended(done.await, server.json)
 }
 
-/// Says how many of the contents have another URI than the requested one.
+/// Reports how many of the contents have another URI than the requested one.
 fn tell_others(contents: &[&ResourceContents], uri: &str) {
     let others = contents.iter().filter(|content| !is_same_uri(&content.uri, uri)).count();
     if others > 0 {
@@ -125,25 +125,25 @@ fn tell_others(contents: &[&ResourceContents], uri: &str) {
     }
 }
 
-/// What stands above a content: its URI, its format and its size.
+/// Returns the line above a content: its URI, its format and its size.
 fn head(content: &ResourceContents, bytes: usize) -> String {
     let kind = content.mime_type.as_deref().unwrap_or("(no type)");
     format!("{}  {}  {bytes} bytes", safe::line(&content.uri), safe::line(kind))
 }
 
-/// Names the content that cannot be read, and says why.
+/// Returns the error for a content that cannot be read, with its URI.
 fn unread(content: &ResourceContents, error: Error) -> CliError {
     let (uri, reason) = (safe::line(&content.uri), CliError::from(error).in_one_line());
     CliError::new(Exit::Failed, "protocol", format!("{uri}: {reason}"))
 }
 
-/// Returns the text of a content, if a terminal takes it.
+/// Returns the text of a content, if a terminal can show it.
 fn text_of(bytes: &[u8]) -> Option<&str> {
     std::str::from_utf8(bytes).ok().filter(|text| !text.contains('\0'))
 }
 
-/// Shows one content of several: what it is, then its text, each row marked so that no text passes for the next content. `is_own`: it
-/// has the requested URI, and `--type` finds it.
+/// Shows one content of several: what it is, then its text. Each row is marked, so that no text passes for the next content.
+/// `is_own`: it has the requested URI, and `--type` finds it.
 fn show(
     content: &ResourceContents,
     bytes: &[u8],
@@ -163,7 +163,7 @@ fn show(
     Ok(())
 }
 
-/// Writes one content: to a file or a program as it is; to a person only what a terminal takes.
+/// Writes one content: to a file or a program as it is, to a terminal only if it is text.
 fn pour(content: &ResourceContents, out: &mut Out) -> Result<(), CliError> {
     let bytes = bytes_of(content).map_err(|error| unread(content, error))?;
     eprintln!("{}", head(content, bytes.len()));

@@ -1,4 +1,4 @@
-//! `candor resources`: what there is to read, as a tree.
+//! `candor resources`: the resources of a server, as a tree.
 
 use std::io;
 use std::process::ExitCode;
@@ -78,7 +78,7 @@ async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
             Err(failed) if steps.is_empty() || matches!(failed.error, Error::TooLarge { .. }) => {
                 return Err(failed.error);
             }
-            // One that cannot be looked into is no reason to show none.
+            // One resource that cannot be listed must not hide the others.
             Err(failed) => {
                 let uri = failed.uri.as_deref().map(|uri| format!("{}: ", safe::quote(uri)));
                 let reason = CliError::from(failed.error).in_one_line();
@@ -89,10 +89,10 @@ async fn steps(walk: &mut Walk) -> Result<Vec<Step>, Error> {
     Ok(steps)
 }
 
-/// All of it is shown at once, so all of it is in memory.
+/// The maximum size of the list in bytes. All of it is in memory, because it is shown at once.
 const MOST_BYTES: usize = 32_000_000;
 
-/// The bytes of a resource as JSON.
+/// Returns the size of a resource as JSON, in bytes.
 fn size(resource: &Resource) -> usize {
     struct Count(usize);
     impl io::Write for Count {
@@ -121,7 +121,7 @@ fn tell(
     stopped: Option<WalkStop>,
     out: &mut Out,
 ) -> Result<(), CliError> {
-    // That there is more beneath is what a depth is for.
+    // A stop at the requested depth is not a cut.
     let cut_off = matches!(stopped, Some(WalkStop::Count | WalkStop::Time));
     if out.json {
         let with_depth = |step: &Step| {

@@ -1,4 +1,4 @@
-//! Texts that a server wrote, for our terminal.
+//! Text from a server, made safe for the terminal.
 
 use std::io;
 
@@ -7,18 +7,18 @@ use candor::desk::shown::shown;
 use crate::terminal;
 use crate::width::{fitting, rows};
 
-/// A text of several lines: each is safe to show, and they stay lines.
+/// Makes a text of several lines safe to show, and keeps its lines.
 pub(super) fn text(text: &str) -> String {
     text.trim_end_matches(['\n', '\r']).split('\n').map(line).collect::<Vec<_>>().join("\n")
 }
 
-/// The same, each line marked as somebody else's.
+/// Makes a text safe to show, and marks each line as the server's.
 pub(super) fn quoted(text: &str) -> String {
     let text = self::text(text);
     text.split('\n').map(marked).collect::<Vec<_>>().join("\n")
 }
 
-/// What begins each row of a server's text.
+/// The mark at the beginning of each row of a server's text.
 pub(super) const MARK: &str = "  | ";
 
 /// Marks a line that is safe to show, in as many rows as it takes on the terminal.
@@ -26,14 +26,14 @@ pub(super) fn marked(line: &str) -> String {
     marked_with(MARK, line)
 }
 
-/// The same with another mark. A row that the terminal wraps would go on without it, and could pass for ours.
+/// Marks a line with another mark. A row that the terminal wraps would continue without it, and could pass for Candor's own text.
 pub(super) fn marked_with(mark: &str, line: &str) -> String {
     let Some(columns) = narrowest() else { return format!("{mark}{line}") };
     let rows = rows(line, columns.saturating_sub(mark.len()));
     rows.iter().map(|row| format!("{mark}{row}")).collect::<Vec<_>>().join("\n")
 }
 
-/// Returns how many columns there are, if people read this at a terminal.
+/// Returns the number of columns of the narrower terminal, if stdout or stderr is one.
 fn narrowest() -> Option<usize> {
     [terminal::columns(io::stderr()), terminal::columns(io::stdout())].into_iter().flatten().min()
 }
@@ -48,10 +48,10 @@ pub(super) struct Extent {
 /// More of a preview would push the question out of sight.
 pub(super) const PREVIEW: Extent = Extent { lines: 40, columns: 200 };
 
-/// Of a text that is all that there is to decide by, or that says why something failed.
+/// For a text that is all there is to decide by, or that explains a failure.
 pub(super) const WHOLE: Extent = Extent { lines: 400, columns: 4000 };
 
-/// Returns the same, cut, and how much is left out.
+/// Returns the text marked and truncated, and how much is left out.
 pub(super) fn excerpt(text: &str, most: Extent) -> String {
     let text = self::text(text);
     let lines: Vec<&str> = text.split('\n').collect();
@@ -81,7 +81,7 @@ pub(super) fn quote(text: &str) -> String {
     format!("\"{}\"", line(&text.replace('"', "'").replace('\n', " ")))
 }
 
-/// On one line, whatever is in it.
+/// Makes a text safe to show on one line, whatever is in it.
 pub(super) fn line(text: &str) -> String {
     let text = text.strip_suffix('\r').unwrap_or(text);
     text.split('\t').map(|part| shown(part).to_string()).collect::<Vec<_>>().join("\t")

@@ -1,4 +1,4 @@
-//! The server that a command talks to: the flags that say which, the way there, and the way back.
+//! The server that a command talks to: the flags that name it, connecting, and disconnecting.
 
 use std::pin::pin;
 use std::process::ExitCode;
@@ -23,7 +23,7 @@ use crate::stop;
 use crate::width::cut;
 use candor_client::config::Target;
 
-/// Nobody at a terminal notices it.
+/// A delay that a user does not notice.
 const A_MOMENT: Duration = Duration::from_millis(100);
 
 /// How long a server may take to end after a signal.
@@ -31,7 +31,7 @@ const HASTE: Duration = Duration::from_millis(500);
 
 /// What every command that talks to a server takes.
 #[derive(Debug, clap::Args)]
-#[group(skip)] // it stands among the arguments of several commands
+#[group(skip)] // flattened into the arguments of several commands
 pub(super) struct Server {
     /// One JSON object on stdout, {"result": …}; a failure is one on stderr, {"error": {"code", "message", …}}, after a line {"notice": …} if the call had to wait
     #[arg(long)]
@@ -41,17 +41,17 @@ pub(super) struct Server {
     pub(super) reach: TargetArgs,
 }
 
-/// A server that was reached.
+/// A server that the client is connected to.
 pub(super) struct ConnectedServer {
     pub(super) client: Client,
     pub(super) found: ResolvedTarget,
-    /// Whoever sits at the terminal, if somebody does.
+    /// The user at the terminal, if there is one.
     pub(super) person: Option<Arc<TerminalUser>>,
     pub(super) progress: Arc<Progress>,
 }
 
 impl ConnectedServer {
-    /// What the server calls itself, safe to show; or where it is.
+    /// Returns what the server calls itself, safe to show; or its address.
     pub(super) fn name(&self) -> String {
         match self.client.server() {
             Some(server) => named(&server.name, &server.version),
@@ -76,8 +76,9 @@ pub(super) fn named(name: &str, version: &str) -> String {
 }
 
 impl Server {
-    /// Reaches the server that the words name, does what `run` says with what `read` makes of the words that are left, and leaves: a
-    /// program that was started has ended when this returns. Words that make no sense are told before anybody is reached.
+    /// Connects to the server that the words name, runs `run`, and disconnects. `read` parses the words that are left first, so
+    /// mistakes in them are errors before any connection. A program that was started has ended when this returns, unless a signal
+    /// stopped the command: then `main` ends it.
     pub(super) async fn visit<T>(
         &self,
         (words, own): (Vec<String>, CommandWords),
@@ -129,7 +130,7 @@ impl Server {
             let mut running = pin!(run(&reached, wanted, &mut out));
             tokio::select! {
                 done = &mut running => done,
-                // Whoever listens to the same in there has more to say of it, and may hear it a moment later.
+                // `run` may listen for the same signal and report more about it, so give it a moment.
                 () = stop::asked() => match tokio::time::timeout(A_MOMENT, running).await {
                     Ok(done) => done,
                     Err(_) => Err(CliError::interrupted()),
@@ -148,7 +149,7 @@ impl Server {
         done.and_then(|()| Ok(out.flush()?))
     }
 
-    /// A client in the making, with all that the flags say.
+    /// Returns a connection that is not open yet, with everything that the flags say.
     pub(super) fn connect(
         &self,
         found: &ResolvedTarget,
@@ -164,7 +165,7 @@ impl Server {
             Some(time) => connect.timeout(time),
             None => connect,
         };
-        // Where nobody can answer, the server is told so by not being offered answers: a no that nobody said would decide something.
+        // Without a terminal, do not offer to answer questions: an automatic denial would count as a decision.
         let Some(person) = person.cloned() else { return connect };
         let (from, progress) = (found.to_string(), progress.clone());
         connect.visits_urls().on_elicit(move |asked| {
@@ -178,7 +179,7 @@ impl Server {
     }
 }
 
-/// Why a server is not reached, and what to do about it.
+/// Returns why a server is not reached, and what to do about it.
 fn not_reached(error: Error, found: &ResolvedTarget) -> CliError {
     if knows_nothing(&error) {
         return not_mcp(error, &found.target);
@@ -207,7 +208,7 @@ fn not_reached(error: Error, found: &ResolvedTarget) -> CliError {
     }
 }
 
-/// The error of a peer that does not know the first request, or answers something else.
+/// Returns true if the server does not know the first request, or answers something else.
 pub(super) fn knows_nothing(error: &Error) -> bool {
     match error {
         Error::Server(told) => told.code() == code::METHOD_NOT_FOUND,
@@ -216,7 +217,7 @@ pub(super) fn knows_nothing(error: &Error) -> bool {
     }
 }
 
-/// What answers and does not even know how a conversation begins is no server that can be reached.
+/// Returns the error for a server that responds but does not speak MCP.
 pub(super) fn not_mcp(error: Error, target: &Target) -> CliError {
     let message = match target {
         Target::Url { .. } => "The address responds, but not as an MCP server",
@@ -235,7 +236,7 @@ pub(super) fn not_mcp(error: Error, target: &Target) -> CliError {
     }
 }
 
-/// What the TLS library says of an answer in plain text.
+/// Returns true if the TLS library received an answer in plain text.
 pub(super) fn is_without_tls(error: &Error) -> bool {
     matches!(error, Error::Unreachable { why, .. } if why.contains("InvalidContentType"))
 }
@@ -243,19 +244,19 @@ pub(super) fn is_without_tls(error: &Error) -> bool {
 pub(super) const WITHOUT_TLS: &str =
     "the server answers without TLS: if that is intended, write http://";
 
-/// What the TLS library says of a server whose certificate it does not accept.
+/// Returns true if the TLS library does not accept the server's certificate.
 pub(super) fn is_uncertified(error: &Error) -> bool {
     matches!(error, Error::Unreachable { why, .. } if why.contains("invalid peer certificate"))
 }
 
 pub(super) const UNCERTIFIED: &str = "this system does not trust the server's certificate: add the issuer's certificate to the system, or name its file in SSL_CERT_FILE";
 
-/// The lines that a program writes to stderr, the first of them: who goes on has said what is wrong.
+/// The first lines that a program writes to stderr. A program that writes more has already reported what is wrong.
 pub(super) type StderrLines = Arc<Mutex<Vec<String>>>;
 
 const MOST_LINES: usize = 200;
 
-/// The way to a target.
+/// Returns a connection to a target, not open yet.
 pub(super) fn to(target: &Target, heard: Option<&StderrLines>) -> Connect {
     let Some(program) = target.program() else { return target.connect() };
     // The token is for a server with a URL.
@@ -271,7 +272,7 @@ pub(super) fn to(target: &Target, heard: Option<&StderrLines>) -> Connect {
     Client::start(program)
 }
 
-/// For a command that has no words beside the server.
+/// Returns an error if words are left that the command does not take.
 pub(super) fn nothing_more(rest: &[String]) -> Result<(), CliError> {
     match rest.first() {
         Some(word) => Err(CliError::usage(format!("{} is one word too many", shown(word)))),
@@ -279,18 +280,18 @@ pub(super) fn nothing_more(rest: &[String]) -> Result<(), CliError> {
     }
 }
 
-/// What a command found, for programs: as it came, on one line.
+/// Writes the result for programs: as the server sent it, on one line.
 pub(super) fn result(out: &mut Out, result: &impl Serialize) -> Result<(), CliError> {
     result_with(out, result, &[])
 }
 
-/// The same, with more beside it.
+/// Writes the result with further members next to it.
 pub(super) fn result_with(
     out: &mut Out,
     result: &impl Serialize,
     more: &[(&str, Value)],
 ) -> Result<(), CliError> {
-    // Not through a value: what a server sent keeps all its digits.
+    // Not through a `Value`: the server's numbers keep all their digits.
     let mut text = serde_json::to_string(result).map_err(std::io::Error::other)?;
     for (name, value) in more.iter().filter(|(_, value)| !value.is_null()) {
         text.push_str(&format!(",\"{name}\":{value}"));
@@ -299,7 +300,7 @@ pub(super) fn result_with(
     Ok(())
 }
 
-/// How a command ended.
+/// Returns the exit code of a command.
 pub(super) fn ended(done: Result<(), CliError>, as_json: bool) -> ExitCode {
     match done {
         Ok(()) => ExitCode::SUCCESS,

@@ -1,4 +1,4 @@
-//! `candor tools`: what a server can do, a line for each tool.
+//! `candor tools`: lists the tools of a server, one per line.
 
 use std::io;
 use std::process::ExitCode;
@@ -44,10 +44,10 @@ pub(crate) async fn run(args: ToolsArgs) -> ExitCode {
     ended(done.await, server.json)
 }
 
-/// As wide as the longest of the words.
+/// The width of the longest effect, in columns.
 const EFFECT: usize = 12;
 
-/// As much of a name and of a reason as fits in one line.
+/// The maximum width of a name and of a reason in one line, in columns.
 const NAME: usize = 80;
 const REASON: usize = 200;
 
@@ -95,7 +95,7 @@ pub(super) fn unavailable(tool: &KnownTool) -> Option<String> {
     (!roles.is_empty()).then(|| roles.join(" and "))
 }
 
-/// What a call does at worst, as the tool declares it.
+/// Returns the worst effect of a call, as the tool declares it.
 fn effect(tool: &KnownTool) -> String {
     let declared = tool.declared();
     if declared.is_unclassified() {
@@ -106,7 +106,7 @@ fn effect(tool: &KnownTool) -> String {
     if depends { effect.worst_case().to_owned() } else { effect.to_string() }
 }
 
-/// Returns the list with all members of each definition as they came, and our own reading beside them.
+/// Returns the list: all members of each definition as the server sent them, and Candor's reading next to them.
 fn as_json(tools: &Tools) -> io::Result<Box<RawValue>> {
     let listed: io::Result<Vec<_>> = tools.iter().map(|tool| tool_as_json(tool)).collect();
     let left_out = tools.left_out().iter().map(|left_out| {
@@ -144,7 +144,7 @@ fn tool_as_json(tool: &KnownTool) -> io::Result<String> {
     let member = |name: &str, text: &str| format!("{}:{text}", Value::from(name));
     let (mut members, mut hidden) = (Vec::new(), Vec::new());
     for (name, value) in Json::from(&*whole).entries() {
-        // A member of the server's that has the name of one of ours must not pass for it.
+        // A server's member with the name of one of Candor's must not pass for it.
         let place = if own.contains_key(&*name) { &mut hidden } else { &mut members };
         place.push(member(&name, value.text()));
     }

@@ -1,5 +1,5 @@
-//! How a command ends that does not do what it was asked to: a number for programs, a word for those that read JSON, a sentence and the
-//! next step for people.
+//! How a failed command ends: an exit code for programs, a stable word for those that read JSON, and a sentence with the next step
+//! for users.
 
 use std::io;
 use std::process::ExitCode;
@@ -18,7 +18,7 @@ use crate::signature::named;
 use crate::stop;
 use candor_client::config::redact::Redactor;
 
-/// Why a command did not do what it was asked to.
+/// Why a command failed.
 #[derive(Debug)]
 pub(super) struct CliError(Box<ErrorReport>);
 
@@ -31,7 +31,7 @@ struct ErrorReport {
     message: String,
     /// The server's own words, which are never shown as if they were ours.
     said: Option<String>,
-    /// The check whose report on stdout shows all of it already.
+    /// The check whose report on stdout already shows all of it.
     reported: Option<&'static str>,
     /// Further members for programs.
     details: Map<String, Value>,
@@ -40,7 +40,7 @@ struct ErrorReport {
 }
 
 impl CliError {
-    /// The message is safe to show already.
+    /// Returns an error. The message must already be safe to show.
     pub(super) fn new(exit: Exit, code: &str, message: impl Into<String>) -> Self {
         Self(Box::new(ErrorReport {
             exit: exit as u8,
@@ -53,12 +53,12 @@ impl CliError {
         }))
     }
 
-    /// The command line is wrong.
+    /// Returns an error for an invalid command line.
     pub(super) fn usage(message: impl Into<String>) -> Self {
         Self::new(Exit::Usage, "usage", message)
     }
 
-    /// A person has had enough of waiting.
+    /// Returns an error for a command that a signal stopped.
     pub(super) fn interrupted() -> Self {
         let mut trouble = Self::new(Exit::Failed, "interrupted", "interrupted");
         trouble.0.exit = stop::code();
@@ -69,13 +69,13 @@ impl CliError {
         self.0.code == "interrupted"
     }
 
-    /// Adds what the server says.
+    /// Adds the server's own words.
     pub(super) fn saying(mut self, words: impl Into<String>) -> Self {
         self.0.said = Some(words.into()).filter(|words| !words.trim().is_empty());
         self
     }
 
-    /// Takes back the exit code that says that nothing ran, where only an untrusted server says so.
+    /// Replaces the exit code for a call that did not run, if only an untrusted server says that it did not.
     pub(super) fn unproven(mut self, instead: Exit) -> Self {
         if self.0.exit == Exit::Invalid as u8 {
             self.0.exit = instead as u8;
@@ -83,13 +83,13 @@ impl CliError {
         self
     }
 
-    /// Notes that a report on stdout shows it: people need not read it twice.
+    /// Records that a report on stdout shows the error: users need not read it twice.
     pub(super) fn reported(mut self, check: &'static str) -> Self {
         self.0.reported = Some(check);
         self
     }
 
-    /// What to do now.
+    /// Adds a line about what to do now.
     pub(super) fn next(mut self, line: impl Into<String>) -> Self {
         self.0.next.push(line.into());
         self
@@ -100,7 +100,7 @@ impl CliError {
         self
     }
 
-    /// The same without the secrets of the server that it is about. What the server itself sent stays as it is.
+    /// Redacts the secrets of the server that the error is about. What the server itself sent stays as it is.
     pub(super) fn under(mut self, redactor: &Redactor) -> Self {
         self.0.message = redactor.redact(&self.0.message);
         self.0.said = self.0.said.map(|said| redactor.redact(&said));
@@ -116,7 +116,7 @@ impl CliError {
         }
     }
 
-    /// What a tool says that failed, or the server in its place.
+    /// Returns the error of a failed call, which the tool or the server reports.
     pub(super) fn of_result(result: &CallResult) -> Self {
         let told = result.failure();
         let word = told.as_ref().map_or("tool_error", |told| told.code.as_str());
@@ -141,7 +141,7 @@ impl CliError {
         Self::new(exit, word, message).saying(text).detail("result", raw)
     }
 
-    /// Says it, and ends with its number.
+    /// Prints the error and returns its exit code.
     pub(super) fn end(self, as_json: bool) -> ExitCode {
         let line = self.in_one_line();
         let ErrorReport { exit, code, message, said, reported, details, next } = *self.0;
@@ -200,17 +200,17 @@ impl From<Invalid> for CliError {
 impl From<io::Error> for CliError {
     fn from(error: io::Error) -> Self {
         match error.kind() {
-            // Whoever read us has enough, as `head` does.
+            // The reader has closed stdout, as `head` does.
             io::ErrorKind::BrokenPipe => Self::new(Exit::Done, "", ""),
             _ => Self::new(Exit::Failed, failure::FAILED, shown(&error.to_string()).to_string()),
         }
     }
 }
 
-/// The number and the word for everything that the client may say.
+/// Maps every error of the client to an exit code and a word.
 impl From<Error> for CliError {
     fn from(error: Error) -> Self {
-        // The caller says whether the call may have run.
+        // The command itself reports whether the call may have run.
         let error = match error {
             Error::MayHaveRun { why } => return Self::from(*why),
             error => error,
@@ -235,7 +235,7 @@ impl From<Error> for CliError {
             Error::TwoKeys => (Exit::Usage, "idempotency_key_invalid"),
             Error::InvalidArguments(_) => (Exit::Invalid, failure::INVALID_ARGUMENTS),
             Error::InvalidAnswer(_) => (Exit::Failed, "invalid_answer"),
-            // Nothing was called, because nobody can say what it would do.
+            // Nothing was run, because the effect is unknown.
             Error::Unforeseeable { .. } => (Exit::Refused, "unforeseeable"),
             Error::Refused(_) => (Exit::Refused, "refused"),
             Error::PreviewFailed(_) => (Exit::ToolError, "preview_failed"),
@@ -287,7 +287,7 @@ impl From<Error> for CliError {
     }
 }
 
-/// Returns what happened in our words, and what the server says in its own.
+/// Returns what happened in our words, and the server's own text.
 fn words_of(error: &Error) -> (String, Option<String>) {
     match error {
         Error::InvalidArguments(invalid) => {
@@ -329,10 +329,10 @@ fn words_of(error: &Error) -> (String, Option<String>) {
     }
 }
 
-/// What parts the end of a program from its own words, in the client's errors.
+/// The separator between the end of a program and the program's own words, in the client's errors.
 const SAID: &str = "; it said: ";
 
-/// Says that the server refused to describe a resource, and that what is shown comes from elsewhere.
+/// Returns a note that the server refused to describe a resource, and where the shown metadata comes from.
 pub(super) fn refused_metadata(uri: &str, refused: Error) -> String {
     let (uri, reason) = (safe::quote(uri), CliError::from(refused).in_one_line());
     format!(

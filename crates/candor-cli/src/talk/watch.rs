@@ -1,4 +1,4 @@
-//! `candor watch`: what changes, a line each, until Ctrl-C.
+//! `candor watch`: prints changes on a server, one per line, until Ctrl-C.
 
 use std::io::{self, Write as _};
 use std::process::ExitCode;
@@ -47,7 +47,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
                     Change::Prompts => ("prompts", None),
                     Change::Resources => ("resources", None),
                     Change::Resource(uri) => ("resource", Some(uri)),
-                    // Whatever happened in between was missed.
+                    // Changes while the connection was down were missed.
                     Change::Resumed => ("resumed", None),
                     Change::Missed => ("missed", None),
                     _ => continue,
@@ -67,7 +67,7 @@ pub(crate) async fn run(args: WatchArgs) -> ExitCode {
             }
         });
     match done.await {
-        // That is how it ends.
+        // Ctrl-C is the normal end.
         Err(trouble) if trouble.is_interrupted() => ExitCode::SUCCESS,
         done => ended(done, server.json),
     }

@@ -1,28 +1,28 @@
-//! Who calls the server: a client that has started it as its child.
+//! The caller: a client that starts the server as its child process.
 
 use std::path::Path;
 
 use candor_client::{Client, Error, Program, Retry, Trust};
 use serde_json::{Value, json};
 
-/// What is called, as it would be written on a command line.
+/// The call, as written on a command line.
 pub(super) const CALL: &str = "charge_card customer=ann amount_cents=4999";
 
 pub(super) struct Caller(Client);
 
-/// What the caller is told.
+/// What the caller receives.
 #[derive(Debug)]
 pub(super) struct CallerReport {
-    /// Why it failed, if it did.
+    /// The error code, if the call failed.
     pub(super) code: Option<String>,
     pub(super) text: String,
     pub(super) value: Value,
-    /// It is the answer to an earlier call with the same key.
+    /// True if this is the stored result of an earlier call with the same key.
     pub(super) replayed: bool,
 }
 
 impl Caller {
-    /// Starts the server of this world. One that never answers stands still once it has charged.
+    /// Starts the demo's server. With `never_answer`, it charges the card and then never responds.
     pub(super) async fn start(world: &Path, never_answer: bool) -> candor::Result<Self> {
         let mut program = Program::new(std::env::current_exe()?)
             .args(["demo", "--charges"])
@@ -30,7 +30,7 @@ impl Caller {
         if never_answer {
             program = program.arg("--never-answer");
         }
-        // It would start its server again by itself, and this is to be seen.
+        // By default, the client restarts its server. The demo shows the restart as a separate step.
         let client = Client::start(program).trust(Trust::Trusted).retry(Retry::never());
         Ok(Self(client.await.map_err(candor::Error::new)?))
     }
@@ -47,7 +47,7 @@ impl Caller {
         })
     }
 
-    /// Lets the server end.
+    /// Closes the client, which ends the server.
     pub(super) async fn close(self) {
         self.0.close().await;
     }

@@ -1,7 +1,7 @@
 //! `candor demo --crash`: kills a server after it has charged a card and before it has responded. The card is charged once.
 //!
-//! Each line reports what the demo observed: in the till, in responses, in the ledger. An unexpected observation ends it with an
-//! error.
+//! Each line reports what the demo observed: in the till, in responses, in the ledger. An unexpected observation ends the demo
+//! with an error.
 //!
 //! - `server`: the server and its till. `caller`: the client. `story`: the output.
 

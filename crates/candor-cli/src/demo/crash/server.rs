@@ -1,4 +1,4 @@
-//! The server that is killed: one tool, which charges a card, and if it is told so never comes to answering.
+//! The server that is killed: one tool, which charges a card. With `never_answer`, the tool never returns.
 
 use std::fmt;
 use std::path::Path;
@@ -10,7 +10,7 @@ use candor::run::ServeArgs;
 use candor::store::{LedgerAddress, LedgerLimits, Options};
 use rusqlite::{Connection, Row, params};
 
-/// How long a server is believed to live without a word: 30 seconds elsewhere, too long for a story.
+/// The lease of a server. The default of 30 seconds is too long for a demo.
 pub(super) const LEASE: Duration = Duration::from_secs(1);
 
 #[candor::args]
@@ -27,15 +27,15 @@ impl fmt::Display for Charge {
     }
 }
 
-/// A charge in the till, and who has put it there.
+/// A charge in the till, and the process that made it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct ChargeRow {
     pub(super) charge: Charge,
-    /// The process of the server.
+    /// The process id of the server.
     pub(super) process: u32,
 }
 
-/// Where charges are written down. Nothing in it looks for keys: it has as many charges as were made.
+/// The store of charges. It ignores keys, so it shows how many charges were made.
 pub(super) struct Till(Mutex<Connection>);
 
 impl Till {
@@ -59,7 +59,7 @@ impl Till {
         Ok(Charge { charge_id: format!("ch_{}", db.last_insert_rowid()), customer, amount_cents })
     }
 
-    /// All that were ever made.
+    /// Returns all charges that were ever made.
     pub(super) fn charges(&self) -> rusqlite::Result<Vec<ChargeRow>> {
         let db = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let all = "SELECT id, customer, amount_cents, process FROM charges ORDER BY id";
@@ -72,16 +72,16 @@ impl Till {
     }
 }
 
-/// The file of the ledger.
+/// The file name of the ledger.
 pub(super) const LEDGER: &str = "ledger.db";
 
-/// Where the ledger of this world is, which outlives its servers.
+/// Returns the address and the options of the ledger, which outlives the demo's servers.
 pub(super) fn ledger(world: &Path) -> (LedgerAddress, Options) {
     let rules = LedgerLimits { lease: LEASE, ..LedgerLimits::default() };
     (LedgerAddress::File(world.join(LEDGER)), Options { rules, ..Options::default() })
 }
 
-/// What the server does once a card is charged.
+/// What the server does after it has charged a card.
 struct AfterCharge {
     never_answer: bool,
 }
@@ -99,19 +99,19 @@ async fn charge_card(
 ) -> Result<Charge, ToolError> {
     let charge = till.charge(customer, amount_cents)?;
     if then.never_answer {
-        // The moment between effect and answer, made long enough to be met.
+        // Extends the moment between effect and response, so that the kill hits it.
         std::future::pending::<()>().await;
     }
     Ok(charge)
 }
 
-/// Serves over stdio. What the variables of the user say is for servers of their own.
+/// Serves over stdio. It ignores the user's environment variables, which are meant for the user's own servers.
 pub(crate) async fn serve(world: &Path, never_answer: bool) -> candor::Result<()> {
     let mut args = ServeArgs::default();
     args.stdio = true;
-    // No other than the one that it has.
+    // No other ledger than the one below.
     args.ledger = Some("none".to_owned());
-    // A server that starts when its world is gone makes no new one.
+    // A server that starts after its folder was removed must not create a new ledger.
     let (place, options) = ledger(world);
     let store = place.open_existing(options).map_err(candor::Error::new)?;
     Server::new("candor-demo-crash", env!("CARGO_PKG_VERSION"))

@@ -1,4 +1,4 @@
-//! What is told: lines for people as it happens, or one object for programs at the end.
+//! The output: lines for users as it happens, or one object for programs at the end.
 
 use std::fmt::Arguments;
 use std::io;
@@ -18,7 +18,7 @@ impl Story {
         Self { out: Out::new(json), facts: Map::new() }
     }
 
-    /// What has just been seen, for people.
+    /// Prints what was just observed, for users.
     pub(super) fn line(&mut self, line: Arguments<'_>) -> candor::Result<()> {
         if self.out.json {
             return Ok(());
@@ -27,7 +27,7 @@ impl Story {
         read_or_not(self.out.line(&line).and_then(|()| self.out.flush()))
     }
 
-    /// The same for programs.
+    /// Records a member of the object for programs.
     pub(super) fn fact(&mut self, name: &str, fact: Value) {
         self.facts.insert(name.to_owned(), fact);
     }
@@ -41,7 +41,7 @@ impl Story {
     }
 }
 
-/// Whoever read us may have enough, as `head` does: the story goes on, and so does what it cleans up.
+/// Ignores a closed pipe: a reader such as `head` may stop early. The demo and its cleanup continue.
 fn read_or_not(written: io::Result<()>) -> candor::Result<()> {
     match written {
         Err(error) if error.kind() != io::ErrorKind::BrokenPipe => Err(error.into()),

@@ -1,4 +1,4 @@
-//! Where things are: `make_folder` and `move_files`.
+//! Creates folders, and moves or copies files: `make_folder` and `move_files`.
 
 use candor::files::{Overwrite, RootedPath, WriteResult};
 use candor::prelude::*;

@@ -1,11 +1,11 @@
-//! What a folder holds: `list_files`.
+//! Lists a folder: `list_files`.
 
 use candor::files::{Entry, RootedPath};
 use candor::prelude::*;
 
 use super::{Folder, uri_if_needed};
 
-/// How many entries one answer has at most.
+/// The maximum number of entries in one response.
 const PAGE: usize = 1000;
 
 /// What a folder holds, or the part of it that was asked for.
@@ -63,7 +63,7 @@ pub(super) async fn list_files(
     folder
         .run(move |root| {
             let place = RootedPath::parse(&path)?;
-            // Names are bytes; in a URI every one of them has a text.
+            // Names are bytes, and a URI can represent every one of them as text.
             let after = after.as_deref().map(RootedPath::from_uri_path).transpose()?;
             let page = root.page(&place, after.as_ref().and_then(RootedPath::name), PAGE)?;
             let next = page.next.map(|name| RootedPath::root().join(name)).transpose()?;

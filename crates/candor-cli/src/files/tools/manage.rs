@@ -1,4 +1,4 @@
-//! What is in one file: `manage_files`, and `read_file` where nothing may change.
+//! Works on the content of one file: `manage_files`, and `read_file` on a read-only server.
 
 use candor::files::{FileError, RootedPath, WriteResult};
 use candor::prelude::*;
@@ -24,7 +24,7 @@ pub(super) enum Action {
 }
 
 /// Read, append, replace, or delete file contents
-// A read needs no look beforehand, so models are not told to take one.
+// A read needs no preview, so the description does not ask models for one.
 #[tool(effects(by = action), closed_world, preview = preview::of_manage, omit(preview))]
 pub(super) async fn manage_files(
     /// File path to operate on
@@ -55,7 +55,7 @@ pub(super) async fn read_file(
     read(&folder, path, &ctx).await
 }
 
-/// Leaving the content out is more likely a mistake than the wish for an empty file.
+/// Requires the content. A missing one is more likely a mistake than the wish for an empty file.
 pub(super) fn given(content: Option<String>, action: &str) -> Result<String, ToolError> {
     content.ok_or_else(|| {
         ToolError::new(format!("To {action}, content is needed"))
@@ -74,7 +74,7 @@ async fn append(folder: &Folder, path: String, content: String) -> Result<String
     let limit = folder.largest;
     folder
         .run(move |root| {
-            // What cannot be read any more is not appended to.
+            // Do not append to a file beyond the size that can be read.
             let before = root.entry(&place).map_or(0, |entry| entry.size);
             let size = before.saturating_add(content.len() as u64);
             if size > limit {

@@ -1,5 +1,4 @@
-//! The tools of a folder, each with exactly the effects that it has. All of them stay inside the root, by the same checks as
-//! the resources.
+//! The tools of a folder, each with its exact effects. All of them stay inside the root, by the same checks as the resources.
 
 mod arrange;
 mod list;
@@ -13,16 +12,16 @@ use candor::files::{FileError, PathError, Root, RootedPath};
 use candor::prelude::*;
 use candor::tool::Tool;
 
-/// The folder, and what may be done with it.
+/// The folder that the tools work on.
 pub(crate) struct Folder {
     pub(crate) root: Root,
-    /// For the URIs of what is in it.
+    /// Creates the URIs of the files inside.
     pub(crate) directory: Directory,
     /// The largest file to read, write or copy.
     pub(crate) largest: u64,
 }
 
-/// Everything.
+/// Returns all tools.
 pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
     tools![
         manage::manage_files,
@@ -33,18 +32,18 @@ pub(crate) fn all() -> Vec<Arc<dyn Tool>> {
     ]
 }
 
-/// What changes nothing.
+/// Returns the tools that only read.
 pub(super) fn that_read() -> Vec<Arc<dyn Tool>> {
     tools![manage::read_file, list::list_files, search::search_files]
 }
 
-/// The resource of something whose path, as it is shown, does not lead to it: names are bytes, and some are no text.
+/// Returns the resource of a path whose text does not lead back to it: names are bytes, and some are not text.
 fn uri_if_needed(directory: &Directory, place: &RootedPath) -> Option<String> {
     let leads_back = RootedPath::parse(&place.to_string()).is_ok_and(|read| read == *place);
     (!leads_back).then(|| directory.uri_of(place))
 }
 
-/// Why something could not be done.
+/// Why an operation on a file failed.
 enum FilesProblem {
     Place(PathError),
     File(FileError),
@@ -63,7 +62,7 @@ impl From<FileError> for FilesProblem {
 }
 
 impl Folder {
-    /// Does what blocks where that is allowed.
+    /// Runs blocking file operations on a thread that may block.
     async fn run<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Root) -> Result<T, FilesProblem> + Send + 'static,
@@ -76,7 +75,7 @@ impl Folder {
         })
     }
 
-    /// Reserves capacity for the text of a file before it is read. One that is too large is not read, and needs nothing.
+    /// Reserves capacity for the text of a file before it is read. A file that is too large is not read and needs no capacity.
     async fn reserve_text(&self, path: String, ctx: &Ctx) -> Result<RootedPath, ToolError> {
         let look = move |root: &Root| {
             let place = RootedPath::parse(&path)?;
@@ -88,7 +87,7 @@ impl Folder {
         Ok(place)
     }
 
-    /// What went wrong, with a way on where there is one.
+    /// Returns the error for the caller. If the file is not text, it has a link to the resource.
     fn advised(&self, error: &FileError) -> ToolError {
         match error {
             FileError::NotText(place) => {
@@ -100,7 +99,7 @@ impl Folder {
         }
     }
 
-    /// The same as a resource: bytes that are no text can be read there.
+    /// Returns a link to the file as a resource, where bytes that are not text can be read.
     fn link(&self, place: &RootedPath) -> candor::protocol::types::ResourceLink {
         let name = place.name().map(|name| String::from_utf8_lossy(name).into_owned());
         candor::protocol::types::ResourceLink::new(
@@ -109,7 +108,7 @@ impl Folder {
         )
     }
 
-    /// Refuses more than may be written.
+    /// Returns an error if the size is above the limit for writing.
     fn check_size(&self, place: &RootedPath, size: usize) -> Result<(), ToolError> {
         let (size, limit) = (size as u64, self.largest);
         if size <= limit {

@@ -1,7 +1,7 @@
-//! What a call would do, in a sentence, for whoever is to decide about it: `preview_manage_files` and `preview_move_files`.
+//! What a call would do, in a sentence for the reviewer: `preview_manage_files` and `preview_move_files`.
 //!
-//! Each is bound to the file that would be lost: its inode, its size, its times, and the content that the preview has read. An approval
-//! does not hold for a file that has changed since.
+//! Each plan is bound to the file that would be lost or moved: its inode, its size, its times, and the content that the preview
+//! read. An approval is void if the file has changed since.
 
 use candor::desk::shown::cut;
 use candor::files::{Entry, FileError, Kind, Overwrite, Root, RootedPath, media_type};
@@ -13,13 +13,13 @@ use super::manage::{Action, given};
 use super::{FilesProblem, Folder};
 use crate::digest;
 
-/// So many lines of the old text and of the new one are shown.
+/// The maximum number of lines that are shown of the old text, and of the new.
 const LINES: usize = 10;
 
-/// So many letters of a line.
+/// The maximum number of characters that are shown of a line.
 const LETTERS: usize = 160;
 
-/// No more of a file is looked into.
+/// The maximum number of bytes that are read of a file that would be lost.
 const LOOKED_INTO: usize = 64 * 1024;
 
 pub(super) async fn of_manage(
@@ -61,7 +61,7 @@ fn read(root: &Root, place: &RootedPath, largest: u64) -> Result<Plan<String>, F
 fn delete(root: &Root, place: &RootedPath, largest: u64) -> Result<Plan<String>, FilesProblem> {
     let entry = match root.would_delete(place) {
         Ok(entry) => entry,
-        // As the tool itself: what is not there is deleted.
+        // Like the tool itself: deleting a missing file succeeds.
         Err(FileError::NotFound(_) | FileError::NoFolder(_)) => {
             return Ok(Plan::new(
                 format!("Delete nothing: {} is not there.", named(place)),
@@ -96,7 +96,7 @@ fn append(
         return Err(FileError::TooLarge { place: place.clone(), size, limit }.into());
     }
     let more = bytes(content.len() as u64);
-    // Nothing is lost, however much was added meanwhile.
+    // An append loses nothing, however much was added meanwhile.
     Ok(match &there {
         None => Plan::new(format!("Create the file {} with {more}.", named(place)), "nothing"),
         Some(entry) => {
@@ -157,7 +157,7 @@ pub(super) async fn of_move(
             };
             let (from, to) = (named(&from), named(&to));
             let source = match what.kind {
-                // A link is moved itself; a copy is of what it leads to.
+                // A move moves the link itself. A copy copies its target.
                 _ if what.link && does == "Move" => format!("the link {from}"),
                 Kind::Folder => format!("the folder {from}, with all that is in it,"),
                 Kind::File => format!("{} ({})", target(&what), bytes(what.size)),
@@ -181,15 +181,16 @@ pub(super) async fn of_move(
         .await
 }
 
-/// The state that an approval is bound to: a change of the file, or another file in its place, changes it. Size and time of writing
-/// are not enough: `cp -p`, `rsync -t` and `tar x` set the time. `read`: as much of the content as the preview has read.
+/// Returns the state that an approval is bound to. It differs if the file changes or another file replaces it. Size and
+/// modification time are not enough: `cp -p`, `rsync -t` and `tar x` set the time. `read`: the part of the content that the preview
+/// read.
 fn identity(entry: Option<&Entry>, read: Option<&[u8]>) -> String {
     let Some(entry) = entry else { return "nothing".to_owned() };
     let Entry { kind, link, size, modified, id, .. } = entry;
     let kind = kind.as_str();
     let inode = id.map(|id| (id.device, id.inode));
     match entry.kind {
-        // A folder changes with every name in it, and what is in it moves with it.
+        // The times of a folder change with every name in it, and its content moves with it.
         Kind::Folder => format!("{kind} {link} {inode:?}"),
         _ => {
             let changed = id.map(|id| id.changed);
@@ -199,13 +200,13 @@ fn identity(entry: Option<&Entry>, read: Option<&[u8]>) -> String {
     }
 }
 
-/// What is written to, where that is not what was named.
+/// Names the target of a link, or the file itself.
 fn target(entry: &Entry) -> String {
     let name = named(&entry.place);
     if entry.link { format!("the file that {name} leads to") } else { name }
 }
 
-/// A name in a sentence: in quotes where it could be taken for more of the sentence.
+/// Returns a name for a sentence, in quotes if it could be taken for more of the sentence.
 fn named(place: &RootedPath) -> String {
     let name = place.to_string();
     if name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c)) {
@@ -214,7 +215,7 @@ fn named(place: &RootedPath) -> String {
     format!("\"{}\"", name.replace('\\', r"\\").replace('"', "\\\""))
 }
 
-/// The type of a file. `read` becomes the part of its content that was read for it, if the name did not decide.
+/// Returns the type of a file. `read` receives the content that was read to decide it, if the name did not decide.
 fn kind(root: &Root, entry: &Entry, largest: u64, read: &mut Option<Vec<u8>>) -> String {
     let name = entry.place.name().unwrap_or_default();
     let media = media_type(name, || {
@@ -228,7 +229,7 @@ fn kind(root: &Root, entry: &Entry, largest: u64, read: &mut Option<Vec<u8>>) ->
     }
 }
 
-/// How much that is.
+/// Formats a size for users.
 fn bytes(size: u64) -> String {
     const UNITS: [&str; 5] = ["kB", "MB", "GB", "TB", "PB"];
     if size == 1 {
@@ -237,7 +238,7 @@ fn bytes(size: u64) -> String {
     if size < 1000 {
         return format!("{size} bytes");
     }
-    // In tenths, rounded; what would be 1000 of a unit is one of the next.
+    // Rounded to tenths. 1000 of a unit become 1 of the next.
     let mut unit = 1000;
     for name in UNITS {
         let tenths = (u128::from(size) * 10 + unit / 2) / unit;
@@ -252,7 +253,7 @@ fn bytes(size: u64) -> String {
     format!("{size} bytes")
 }
 
-/// The text, if it is one; its end may be cut in the middle of a letter.
+/// Returns the text, if the bytes are text. Unless they are the `whole` text, their end may split a character.
 fn text(bytes: &[u8], whole: bool) -> Option<&str> {
     match std::str::from_utf8(bytes) {
         _ if bytes.contains(&0) => None,
@@ -264,7 +265,7 @@ fn text(bytes: &[u8], whole: bool) -> Option<&str> {
     }
 }
 
-/// From the first line on that is not the same: so many of what goes, and so many of what comes.
+/// Returns an excerpt from the first differing line on: up to [`LINES`] old lines, then up to [`LINES`] new ones.
 fn excerpt(old: &str, new: &str, more_of_old: bool) -> String {
     let (old_lines, new_lines): (Vec<_>, Vec<_>) = (old.lines().collect(), new.lines().collect());
     let same = old_lines.iter().zip(&new_lines).take_while(|(a, b)| a == b).count();

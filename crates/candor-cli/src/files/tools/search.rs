@@ -1,4 +1,4 @@
-//! Finding files by name or by what is in them: `search_files`.
+//! Finds files by name or by content: `search_files`.
 
 use std::sync::LazyLock;
 use std::thread::available_parallelism;
@@ -10,11 +10,11 @@ use tokio::sync::Semaphore;
 
 use super::{Folder, uri_if_needed};
 
-/// How long a search may take. It says so if it has not seen everything by then.
+/// The time limit of a search. A search that has not seen everything by then reports that.
 const TIME: Duration = Duration::from_secs(20);
 
-/// Places for searches that run: twice as many as there are cores. All that blocks shares its threads, and one caller could take
-/// them all with searches.
+/// Slots for searches: twice the number of cores. All blocking work shares its threads, and one caller could take them all with
+/// searches.
 static PLACES: LazyLock<Semaphore> =
     LazyLock::new(|| Semaphore::new(2 * available_parallelism().map_or(1, usize::from)));
 
@@ -77,7 +77,7 @@ pub(super) async fn search_files(
     if name.is_none() && text.is_none() {
         return Err(ToolError::new("Give a name, a text, or both to search for").code("no_query"));
     }
-    // In the order in which they came.
+    // Searches wait in order of arrival.
     let turn = PLACES.acquire().await?;
     let bounds = Bounds {
         results: limit,
@@ -88,7 +88,7 @@ pub(super) async fn search_files(
     let directory = folder.directory.clone();
     folder
         .run(move |root| {
-            // Until the search has ended: who hangs up does not end it at once.
+            // Hold the slot until the search ends: a disconnect does not end it at once.
             let _turn = turn;
             let query = Query { name, text, ignore_case };
             let stop = || ctx.is_cancelled();

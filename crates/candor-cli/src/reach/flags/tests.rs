@@ -11,7 +11,7 @@ use crate::exit::Exit;
 use crate::reach::{CliEnvironment, Origin, ResolvedTarget};
 use candor_client::config::Target;
 
-/// As `candor call` will be.
+/// A command like `candor call`.
 #[derive(Debug, Parser)]
 struct Call {
     words: Vec<String>,

@@ -59,7 +59,7 @@ impl Drop for Ground {
 #[test]
 fn the_persons_own_wins_or_else_the_nearest_and_that_is_said() {
     let ground = Ground::new("nearest");
-    // From the farthest to the nearest, those of projects first: each takes the place of all before.
+    // In order of precedence, the lowest first: those of projects, then the user's own. Each overrides all before it.
     let places = [
         ("project/.cursor/mcp.json", "mcpServers"),
         ("project/.vscode/mcp.json", "servers"),
@@ -156,7 +156,7 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     ground.notes("project/.cursor/mcp.json", "mcpServers", "serve");
     let (_, notes) = ground.find("notes").unwrap();
     assert!(notes[0].starts_with("skipped: ") && notes[0].contains(".mcp.json"), "{notes:?}");
-    // One that is farther away would not have been used anyway; one of the person's would.
+    // A broken file of lower precedence does not matter; one of the user's own does.
     ground.write(".cursor/mcp.json", "{");
     assert_eq!(ground.find("notes").unwrap().1.len(), 2);
     ground.notes(".claude.json", "mcpServers", "own");

@@ -29,7 +29,7 @@ fn list_notes(
 }
 
 /// Adds a note.
-// The key makes a repetition recognisable: a client that lost the answer calls again and finds it, and there is still one note.
+// The key makes a retry recognizable: a client that lost the response calls again and gets it, and there is still one note.
 #[tool(adds, closed_world, blocking, idempotency = required)]
 fn add_note(
     /// One line
@@ -46,11 +46,11 @@ fn add_note(
     Ok(format!("Added as note {count}."))
 }
 
-/// The server, whatever it is reached by: `main` runs it, the tests call it.
+/// Builds the server for every transport: `main` runs it, and the tests call it.
 fn server(notes: Notes) -> Server {
     Server::new(env!("CARGO_PKG_NAME"), env!("CARGO_PKG_VERSION"))
         .instructions("Notes of one line each.")
-        // Keys of one file of notes say nothing about another.
+        // A key is valid for one file of notes, and means nothing for another.
         .instance(format!("file://{}", notes.path().display()))
         .state(notes)
         .tools(tools![list_notes, add_note])

@@ -1,4 +1,4 @@
-//! Where notes are kept: a file, one note a line.
+//! Stores notes in a file, one per line.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, ErrorKind, Read, Write};
@@ -7,12 +7,12 @@ use std::sync::{Mutex, PoisonError};
 
 pub struct Notes {
     path: PathBuf,
-    /// Held by whoever writes, so that two notes do not end up in one line.
+    /// Locked during a write, so that two notes do not end up on one line.
     writing: Mutex<()>,
 }
 
 impl Notes {
-    /// The file is made with the first note.
+    /// Returns the notes at this path. The first note creates the file.
     pub fn at(path: &Path) -> io::Result<Self> {
         Ok(Self {
             path: std::path::absolute(path)?,
@@ -24,7 +24,7 @@ impl Notes {
         &self.path
     }
 
-    /// The earliest first.
+    /// Returns all notes, the earliest first.
     pub fn all(&self) -> io::Result<Vec<String>> {
         let mut text = String::new();
         match File::open(&self.path) {
@@ -35,7 +35,7 @@ impl Notes {
         Ok(text.lines().map(str::to_owned).collect())
     }
 
-    /// Adds a line, and says how many there are.
+    /// Adds a line, and returns the number of notes.
     pub fn add(&self, note: &str) -> io::Result<usize> {
         let _writing = self.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut file = OpenOptions::new()

@@ -1,4 +1,4 @@
-//! The server as a client sees it, without a socket: arguments are checked, calls with keys are remembered.
+//! The server as a client sees it, without a socket: it checks arguments, and replays calls with a key.
 
 use std::{env, fs, process};
 
