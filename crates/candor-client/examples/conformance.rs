@@ -1,8 +1,8 @@
 //! A client for the official conformance suite, which starts it with the URL of a server; see `cargo xtask conformance`.
 //!
-//! It finds out what the server is, and does once all that it offers: calls every tool, reads every resource, fills in every
-//! prompt. What is sent is the suite's to judge. A server that says no is no mistake here, nor are made-up arguments that do not fit;
-//! an answer that cannot be read, or none at all, is one.
+//! It uses everything that the server offers once: it calls every tool, reads every resource, and fills in every prompt. The suite
+//! judges what is sent. A refusal by the server is not a failure here, nor are made-up arguments that are invalid. An unreadable
+//! answer is a failure, and so is a missing one.
 
 #![allow(clippy::print_stdout, reason = "the suite keeps what it says")]
 
@@ -35,7 +35,7 @@ async fn visit(url: &str) -> Result<(), Error> {
         .trust(Trust::Trusted)
         .parallel_writes()
         .roots([Root::new("file:///conformance")])
-        // An empty form: what has a default gets it.
+        // An empty form: each field with a default gets it.
         .on_elicit(|asked| async move {
             println!("asked: {}", asked.message);
             ElicitReply::Accept(Map::new())
@@ -69,7 +69,7 @@ async fn visit(url: &str) -> Result<(), Error> {
     Ok(())
 }
 
-/// All at once: what belongs to one call must not get into another.
+/// Calls all tools at once: the data of one call must not leak into another.
 async fn call_tools(client: &Client) -> Result<(), Error> {
     let tools = client.tools().await?;
     for left_out in tools.left_out() {
@@ -85,7 +85,7 @@ async fn call_tools(client: &Client) -> Result<(), Error> {
     };
     let results = join_all(calls.into_iter().map(async |(name, arguments)| {
         let result = match ordered.is_empty() {
-            // To the letter, even if the arguments do not fit.
+            // Send the arguments unchanged, even if they are invalid.
             false => client.call(&name, arguments).await,
             true => client.call_safely(&name, arguments).confirm(|_| async { true }).await,
         };
@@ -97,7 +97,7 @@ async fn call_tools(client: &Client) -> Result<(), Error> {
     Ok(())
 }
 
-/// Passes on what is wrong with an answer, but not that the server says no.
+/// Prints an answer or a refusal of the server, and returns any other error.
 fn said(what: &str, outcome: Result<impl std::fmt::Debug, Error>) -> Result<(), Error> {
     match outcome {
         Ok(answer) => println!("{what}: {answer:?}"),
@@ -108,7 +108,7 @@ fn said(what: &str, outcome: Result<impl std::fmt::Debug, Error>) -> Result<(), 
     Ok(())
 }
 
-/// The calls that the suite wants, where it does.
+/// Returns the calls that the suite asks for, if any.
 fn ordered() -> Vec<(String, Value)> {
     let context = env::var("MCP_CONFORMANCE_CONTEXT").unwrap_or_default();
     let context: Value = serde_json::from_str(&context).unwrap_or_default();
@@ -118,9 +118,9 @@ fn ordered() -> Vec<(String, Value)> {
         .collect()
 }
 
-/// Something of the right type for all that a tool needs.
+/// Returns arguments of the right type for everything that a tool requires.
 fn arguments(tool: &KnownTool, tools: &Tools) -> Value {
-    // The suite wants to see what has become of another tool's schema on its way.
+    // The suite checks that another tool's schema arrives unchanged.
     if tool.name() == "json_schema_echo"
         && let Some(other) = tools.iter().find(|other| other.name() != tool.name())
     {

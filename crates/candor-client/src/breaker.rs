@@ -1,4 +1,5 @@
-//! The circuit breaker: a kind of work that fails again and again rests, and one request at a time probes whether the server is back.
+//! The circuit breaker. If one kind of work fails repeatedly, the client pauses it. Then one request at a time probes whether the
+//! server is back.
 
 use std::sync::Mutex;
 use std::time::{Duration, Instant};
@@ -9,18 +10,18 @@ use crate::error::Error;
 use crate::members::locked;
 use crate::retry::Retry;
 
-/// What others are told while one request probes.
+/// The wait that other requests get while one request probes.
 const PROBING: Duration = Duration::from_secs(1);
 
-/// A kind of work. Each is counted for itself: a list that is answered says nothing of calls that are not.
+/// A kind of work. The breaker counts each kind separately: an answered list says nothing about calls that fail.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Work {
     Connecting,
     Calls,
     Lists,
-    /// What a call would do.
+    /// Requests for the effect of a call.
     Evaluations,
-    /// Reads, and everything else.
+    /// Reads, and all other requests.
     Others,
     /// Streams of changes. They reconnect at their own pace, so they are neither counted nor stopped.
     Listening,
@@ -58,12 +59,12 @@ impl Work {
 #[derive(Debug, Default)]
 pub(crate) struct Breaker([Mutex<Circuit>; Work::COUNTED]);
 
-/// One kind of work.
+/// The state of one kind of work.
 #[derive(Debug, Default)]
 struct Circuit {
     /// Failures in a row.
     failed: u32,
-    /// Set while it rests, or probes.
+    /// Set during a pause, and while a request probes.
     open: Option<OpenCircuit>,
 }
 
@@ -75,7 +76,7 @@ struct OpenCircuit {
 }
 
 impl Breaker {
-    /// Admits a request, or says how long its kind of work still rests.
+    /// Admits a request, or returns an error with the remaining pause of its kind of work.
     pub(crate) fn admit(&self, work: Work) -> Result<BreakerPass<'_>, Error> {
         self.admit_at(work, Instant::now())
     }
@@ -108,11 +109,11 @@ impl Breaker {
     }
 }
 
-/// A request that the breaker waits to hear of. A dropped one counts as nothing.
+/// A request that the breaker admitted. A request dropped without a report counts neither as success nor as failure.
 #[derive(Debug)]
 #[must_use]
 pub(crate) struct BreakerPass<'a> {
-    /// `None` if it is not counted.
+    /// `None` if the request is not counted.
     circuit: Option<&'a Mutex<Circuit>>,
     probes: bool,
 }
@@ -127,7 +128,7 @@ impl BreakerPass<'_> {
         let Some(circuit) = self.circuit.take() else { return };
         let mut circuit = locked(circuit);
         if !outcome.is_err_and(is_outage) {
-            // Any answer shows that the server is there.
+            // Any answer shows that the server is up.
             *circuit = Circuit::default();
             return;
         }
@@ -135,7 +136,7 @@ impl BreakerPass<'_> {
         let rest = match &circuit.open {
             Some(open) if self.probes => (open.rest * 2).min(retry.longest_rest),
             None if circuit.failed >= retry.failures => retry.rest.min(retry.longest_rest),
-            // Too few, or a request that was sent before the rest began.
+            // Too few failures, or a request that was sent before the pause began.
             _ => return,
         };
         circuit.open = Some(OpenCircuit { until: now + rest, rest, probing: false });
@@ -165,7 +166,7 @@ fn is_outage(error: &Error) -> bool {
 mod tests {
     use super::*;
 
-    /// Sends a request at a time; `None`: it was not admitted.
+    /// Sends one request. Returns `None` if the breaker does not admit it.
     fn send(breaker: &Breaker, work: Work, at: Instant, fails: bool) -> Option<()> {
         let failure = Error::TimedOut { after: Duration::from_secs(1) };
         let admitted = breaker.admit_at(work, at).ok()?;

@@ -1,4 +1,4 @@
-//! What a server allows to be kept, for as long as it says, and for whom it says.
+//! Caches answers for as long as the server allows, and only for the callers that it allows.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -9,27 +9,26 @@ use candor_protocol::json::{Number, Object, RawValue};
 
 use crate::members::locked;
 
-/// More is not kept.
+/// The maximum number of entries. `MAX_SIZE` limits the bytes of one entry, `MAX_BYTES` those of all entries.
 const MAX_ENTRIES: usize = 1000;
 const MAX_SIZE: usize = 1024 * 1024;
 const MAX_BYTES: usize = 32 * 1024 * 1024;
 
-/// Whatever a server says, nothing is kept longer.
+/// The longest time that an answer is cached, even if the server allows more.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// Answers that may be used again.
+/// A cache of answers.
 ///
-/// A client has one of its own; several may share one. What a server calls private is found only by clients with the same
+/// Each client has its own cache, and several clients may share one. A private answer is found only by clients with the same
 /// credentials.
 #[derive(Clone, Default)]
 pub struct Cache(Arc<Mutex<HashMap<CacheKey, CacheEntry>>>);
 
-/// Where an answer is found.
+/// The key of an answer in the cache.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(crate) struct CacheKey {
-    /// The server.
     pub(crate) server: Arc<str>,
-    /// Whose it is; `None`: everybody's.
+    /// The principal that the answer is for. `None` if it is for all principals.
     pub(crate) principal: Option<[u8; 32]>,
     pub(crate) method: &'static str,
     /// The parameters that the answer depends on.
@@ -41,7 +40,7 @@ struct CacheEntry {
     until: Instant,
 }
 
-/// What an answer says about being kept.
+/// What an answer says about caching.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Hint {
     pub(crate) lasts: Duration,
@@ -49,7 +48,7 @@ pub(crate) struct Hint {
 }
 
 impl Hint {
-    /// What a result says; nothing if it may not be kept.
+    /// Reads the hint of a result. Returns `None` if the result may not be cached.
     pub(crate) fn of(result: &Object) -> Option<Self> {
         let millis = result.read::<Number>("ttlMs").ok().flatten()?.as_u64()?;
         let lasts = Duration::from_millis(millis).min(LONGEST);
@@ -59,13 +58,13 @@ impl Hint {
 }
 
 impl Cache {
-    /// An empty one.
+    /// Creates an empty cache.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Forgets everything.
+    /// Removes all answers.
     pub fn clear(&self) {
         locked(&self.0).clear();
     }
@@ -103,7 +102,7 @@ impl Cache {
         }
     }
 
-    /// Forgets what a server has answered to these.
+    /// Removes a server's answers to the methods for which `which` returns true.
     pub(crate) fn forget(&self, server: &str, which: impl Fn(&str) -> bool) {
         locked(&self.0).retain(|place, _| *place.server != *server || !which(place.method));
     }

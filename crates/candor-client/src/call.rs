@@ -1,4 +1,4 @@
-//! One call, and its repetitions where they are safe.
+//! Makes a call, and repeats it if that is safe.
 
 use std::fmt;
 use std::future::IntoFuture;
@@ -22,15 +22,15 @@ use crate::result::{CallResult, Replayable};
 use crate::session::{OutgoingRequest, Resend};
 use crate::tools::KnownTool;
 
-/// The name of one operation: the same on every attempt, and never used for another.
+/// An idempotency key: the caller's name for one operation. It is the same on every attempt, and never used for another operation.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub struct Key(String);
 
 impl Key {
-    /// A new one, unlike all others.
+    /// Creates a random key, unlike all others.
     ///
     /// # Panics
-    /// If the system has no random numbers.
+    /// If the system cannot provide random numbers.
     #[must_use]
     #[allow(clippy::new_without_default)] // two of them are never equal
     pub fn new() -> Self {
@@ -39,7 +39,7 @@ impl Key {
         Self(format!("{:032x}", u128::from_be_bytes(bytes)))
     }
 
-    /// Its text.
+    /// Returns the key as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -58,25 +58,26 @@ impl fmt::Display for Key {
     }
 }
 
-/// A call in the making: awaiting it makes it. Dropping it takes it back.
+/// A call that is ready to be made. Await it to make the call; drop the future to cancel it.
 #[must_use = "a call is made when it is awaited"]
 pub struct Call<'a> {
     pub(crate) client: &'a Client,
     pub(crate) tool: String,
     pub(crate) arguments: Value,
     pub(crate) key: Option<Key>,
-    /// The key is sent even where nothing makes use of it.
+    /// The key is sent even to a server without keys.
     pub(crate) unsafe_key: bool,
-    /// The key was made for this very call: nothing had it before.
+    /// The client made the key for this call, so no earlier call had it.
     new_key: bool,
     pub(crate) plan: Option<String>,
     /// The call runs only with an approval that the server asks for.
     pub(crate) expects_approval: bool,
     progress: Option<ProgressFn>,
     timeout: Option<Duration>,
-    /// Whether it was resent on the server's word: a call that is not safe to retry is, once at most.
+    /// Set after a resend for which only the server's word says that nothing was run. A call that is not safe to retry gets one
+    /// such resend.
     resent: AtomicBool,
-    /// How often it was sent.
+    /// How often the call was sent.
     sends: AtomicU64,
 }
 
@@ -108,29 +109,29 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes a key for this very call.
+    /// Makes a key for this call.
     pub(crate) fn make_key(&mut self) {
         (self.key, self.new_key) = (Some(Key::new()), true);
     }
 
-    /// Sets the idempotency key: a server that has keys starts the call at most once, so it may be tried again. Others would start
-    /// it again, so a call of theirs fails with [`Error::KeysUnsupported`] and nothing is sent. See
+    /// Sets the idempotency key. A server with keys starts the call at most once, so the client may retry it. A server without keys
+    /// would run it again, so the call fails with [`Error::KeysUnsupported`] and nothing is sent. See
     /// [`Client::has_keys`](crate::Client::has_keys).
     ///
-    /// An argument of the tool's own that happens to be a key is an argument like others: put it among them.
+    /// If the tool itself defines an argument that is a key, pass it among the arguments.
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.key = Some(key.into());
         self
     }
 
-    /// Sends the key also to a server without idempotency keys. A repeat may run the call twice.
+    /// Sends the key also to a server without idempotency keys. A retry may then run the call twice.
     pub fn unsafe_key(mut self) -> Self {
         self.unsafe_key = true;
         self
     }
 
-    /// Refuses two keys of which nobody knows which one counts, and a key that the server makes no use of: the caller would repeat
-    /// the call and rely on it.
+    /// Refuses two different keys, because it is unclear which one counts. Also refuses a key that the server ignores: the caller
+    /// would rely on it and retry the call.
     pub(crate) fn check_key(&self) -> Result<(), Error> {
         let among = self.arguments.get(argument::IDEMPOTENCY_KEY).filter(|among| !among.is_null());
         if let (Some(key), Some(among)) = (&self.key, among)
@@ -144,32 +145,33 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// The token of a preview that this call follows.
+    /// Sets the plan token of a preview of this call.
     pub fn plan_token(mut self, token: impl Into<String>) -> Self {
         self.plan = Some(token.into());
         self
     }
 
-    /// Runs the call only with an approval: a server that would run it without one refuses with `decision_changed`, and runs
-    /// nothing. Only servers that advertise `expect` in their `dev.candor/approval` extension check it; others ignore it.
+    /// Runs the call only with an approval. A server that would run it without one refuses it with `decision_changed`, and runs
+    /// nothing. Only servers that advertise `expect` in their `dev.candor/approval` extension check this; others ignore it.
     pub fn expect_approval(mut self) -> Self {
         self.expects_approval = true;
         self
     }
 
-    /// Hears how far it has come, in order. What takes long belongs elsewhere: nothing else is read meanwhile.
+    /// Calls `heard` for each progress notification of the call, in order. Do not block in it: the client reads nothing else
+    /// meanwhile.
     pub fn on_progress(mut self, heard: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.progress = Some(Arc::new(heard));
         self
     }
 
-    /// How long an answer is waited for; progress begins it anew.
+    /// Sets how long the client waits for an answer. Progress restarts that time.
     pub fn timeout(mut self, answer: Duration) -> Self {
         self.timeout = Some(answer);
         self
     }
 
-    /// The arguments, which must be an object.
+    /// Returns the arguments. Fails if they are not an object.
     pub(crate) fn members(&mut self) -> Result<&mut Map<String, Value>, Error> {
         match &mut self.arguments {
             Value::Object(arguments) => Ok(arguments),
@@ -180,8 +182,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Puts the key among the arguments where a server that has keys wants it there. On any other server an argument of that
-    /// name means whatever the tool says it means.
+    /// Adds the key to the arguments if a server with keys requires it there. On any other server, an argument of that name has the
+    /// tool's own meaning.
     pub(crate) fn put_key(&mut self, tool: &KnownTool) -> Result<(), Error> {
         let only_there = tool.demands_key() && self.client.has_keys();
         let key = self.key.clone().filter(|_| only_there);
@@ -194,9 +196,9 @@ impl<'a> Call<'a> {
         Ok(())
     }
 
-    /// Returns which replay can be true: of a key that was sent, or that a trusted server makes of the arguments.
+    /// Returns which replay marks can be true: those for a sent key, or for a key that a trusted server derives from the arguments.
     fn replayable(&self, tool: Option<&KnownTool>) -> Replayable {
-        // Without keys on the server nothing is stored, and an argument of that name is the tool's own.
+        // A server without keys stores no results, and an argument of that name is the tool's own.
         if !self.is_trusted() || !self.client.has_keys() {
             return Replayable::No;
         }
@@ -209,7 +211,8 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes it by what was last known of the tool; once more if the server has another definition by now.
+    /// Makes the call by the last known definition of the tool. If the server has another definition by now, makes the call once
+    /// more with that one.
     async fn as_known(&mut self) -> Result<CallResult, Error> {
         loop {
             let tool = self.client.last_known(&self.tool).await?;
@@ -224,7 +227,8 @@ impl<'a> Call<'a> {
             if !result.as_ref().is_err_and(is_outdated) {
                 return result;
             }
-            // The definition has changed since the client read it. No user agreed to the old one.
+            // The definition changed since the client read it. The user did not confirm the old one, so the new one needs no
+            // confirmation either.
             self.client.forget_tools();
             let may_resend = self.is_trusted() || self.is_licensed(hints, tool.as_deref());
             if !may_resend || self.resent.swap(true, Ordering::AcqRel) {
@@ -233,13 +237,13 @@ impl<'a> Call<'a> {
         }
     }
 
-    /// Makes it, once, or several times where that is safe.
+    /// Makes the call, and repeats it if that is safe.
     pub(crate) async fn perform(
         &self,
         tool: Option<&KnownTool>,
         hints: Hints,
     ) -> Result<CallResult, Error> {
-        // Whoever may change something waits for the others.
+        // Calls that may change data wait for each other.
         let _turn = match hints.is_read_only() {
             true => None,
             false => self.client.turn().await,
@@ -253,7 +257,7 @@ impl<'a> Call<'a> {
                 Ok(result) => self.may_repeat_failed(result, licensed),
                 Err(error) => self.may_repeat(error, licensed).then(|| error.retry_after()),
             };
-            // On a server's word alone, a call that is not safe to retry is sent once more, and no oftener.
+            // If only the server's word says that nothing was run, a call that is not safe to retry is resent once at most.
             let unsent = outcome.as_ref().is_err_and(Error::is_unsent);
             let again =
                 again.filter(|_| licensed || unsent || !self.resent.swap(true, Ordering::AcqRel));
@@ -262,7 +266,7 @@ impl<'a> Call<'a> {
             let wait = again.and_then(|after| self.client.retry().wait(failed, after));
             match wait {
                 Some(wait) => tokio::time::sleep(wait).await,
-                // The last attempt may have done nothing; an earlier one may have.
+                // Even if the last attempt did not run, an earlier one may have.
                 None if may_have_run => return outcome.map_err(Error::of_sent_call),
                 None => return outcome,
             }
@@ -273,8 +277,8 @@ impl<'a> Call<'a> {
         self.client.trust() == Trust::Trusted
     }
 
-    /// Only what reads, what has no further effect, and what a key makes recognisable may be done twice. An untrusted server's claim
-    /// to know keys makes nothing recognisable.
+    /// Returns true if the call is safe to send twice: it only reads, has no further effect, or has a key that the server
+    /// recognizes. An untrusted server's claim to support keys does not count.
     fn is_licensed(&self, hints: Hints, tool: Option<&KnownTool>) -> bool {
         let has_key = self.key.is_some() || tool.is_some_and(KnownTool::derives_keys);
         hints.is_read_only()
@@ -282,21 +286,22 @@ impl<'a> Call<'a> {
             || (has_key && self.is_trusted() && self.client.has_keys())
     }
 
-    /// Returns true if a failed call is sent again: if it is safe to retry, if it never left this client, or if a trusted server says
-    /// that it did nothing.
+    /// Returns true if a failed call is sent again. The error must be passing. The call must also be safe to retry or unsent, or a
+    /// trusted server must report that it did not run.
     fn may_repeat(&self, error: &Error, licensed: bool) -> bool {
         let not_done = error.is_unsent() || (self.is_trusted() && !error.may_have_run());
         error.is_passing() && (licensed || not_done)
     }
 
-    /// Whether a call that was answered with a failure is made again, and when the server wants it to be.
+    /// Returns when to repeat a call that returned a failure: after the delay that the server asks for, if any. Returns `None` if
+    /// the call must not be repeated.
     fn may_repeat_failed(&self, result: &CallResult, licensed: bool) -> Option<Option<Duration>> {
         let failure = result.failure()?;
         let again = match failure.code.as_str() {
-            // Nobody knows, or a person has not decided yet: in both cases it is for people.
+            // An operator must resolve the outcome, or a reviewer must answer the request. A retry does neither.
             failure::OUTCOME_UNKNOWN | failure::APPROVAL_REQUIRED => false,
             failure::IN_PROGRESS => licensed,
-            // Refused before anything was done, if that can be trusted.
+            // The server refused the call before it ran. Only a trusted server's word counts.
             failure::RATE_LIMITED | failure::BUSY | failure::LEDGER_UNAVAILABLE
                 if failure.by_server =>
             {
@@ -307,7 +312,7 @@ impl<'a> Call<'a> {
         again.then_some(failure.retry_after)
     }
 
-    /// Returns what hears of progress: the call's own listener, and the host's, which hears of a wait for approval.
+    /// Returns a function that passes progress to the call's own listener, and reports a wait for approval to the host, once.
     fn progress_with_waits(&self) -> Option<ProgressFn> {
         if self.client.host().wait.is_none() {
             return self.progress.clone();
@@ -382,7 +387,7 @@ impl<'a> Call<'a> {
     }
 }
 
-/// A result is what the tool's schema promises, or it is not passed on as one.
+/// Returns the result if it matches the tool's output schema, otherwise [`Error::ResultInvalid`].
 async fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Error> {
     let Some(schema) = tool.output_check().await else { return Ok(result) };
     let invalid = match result.structured() {
@@ -395,7 +400,7 @@ async fn checked(result: CallResult, tool: &KnownTool) -> Result<CallResult, Err
     Err(Error::ResultInvalid { result: Box::new(result), invalid })
 }
 
-/// Arguments that stand in headers, too.
+/// Returns the arguments that are also sent as headers.
 fn mirrored(tool: &KnownTool, arguments: &Value) -> Vec<(String, String)> {
     let mirrors = tool.mirrors.iter();
     mirrors
@@ -422,7 +427,7 @@ impl<'a> IntoFuture for Call<'a> {
     }
 }
 
-/// Whether the server reads the arguments' headers otherwise than the definition that we know says.
+/// Returns true if the server reports a header mismatch: it has another definition of the tool than this client.
 pub(crate) fn is_outdated(error: &Error) -> bool {
     matches!(error.cause(), Error::Server(error) if error.code() == code::HEADER_MISMATCH)
 }

@@ -1,4 +1,4 @@
-//! The client: a server that is kept in reach.
+//! The client of one server. It reconnects when needed.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -34,7 +34,7 @@ use crate::safely::SafeCall;
 use crate::session::{OutgoingRequest, Session};
 use crate::tools::{KnownTool, Tools};
 
-/// A client of one MCP server, of either era. Clones are the same client.
+/// A client of one MCP server, of either era. Clones share the connection and all state.
 ///
 /// ```no_run
 /// use candor_client::{Client, Trust};
@@ -63,15 +63,15 @@ struct Inner {
     retry: Retry,
     cache: Cache,
     breaker: Breaker,
-    /// Who we are to the server, as far as its private answers are concerned.
+    /// A digest of the credentials. The cache separates private answers by it.
     principal: [u8; 32],
     name: Arc<str>,
     session: Mutex<Option<Arc<Session>>>,
-    /// One connects, the others wait.
+    /// Held by the task that connects. Others wait.
     connecting: AsyncMutex<()>,
     tools: Mutex<Option<ToolCache>>,
     questions: Questions,
-    /// Whoever may change something has it.
+    /// Held by a call that may change data.
     turn: AsyncMutex<()>,
     parallel_writes: bool,
 }
@@ -79,14 +79,14 @@ struct Inner {
 #[derive(Clone)]
 struct ToolCache {
     tools: Arc<Tools>,
-    /// Good until then, unless the server says earlier that they have changed. `None`: until it says so.
+    /// The tools are fresh until then, unless the server reports a change earlier. `None`: until the server reports a change.
     until: Option<Instant>,
     epoch: u64,
     session: Arc<Session>,
 }
 
 impl Client {
-    /// A server behind a URL.
+    /// Connects to a server behind a URL.
     pub fn connect(url: impl Into<String>) -> Connect {
         Connect::to(ConnectTarget::Url {
             url: url.into(),
@@ -95,7 +95,7 @@ impl Client {
         })
     }
 
-    /// A server that is started as a child process and spoken to over its stdin and stdout.
+    /// Starts a server as a child process, and talks to it over its stdin and stdout.
     ///
     /// ```no_run
     /// # async fn example() -> Result<(), candor_client::Error> {
@@ -111,7 +111,7 @@ impl Client {
         Connect::to(ConnectTarget::Program(program))
     }
 
-    /// A server at the other end of a pair of streams: messages as lines.
+    /// Connects to a server over a pair of streams, with one message per line.
     pub fn over(
         input: impl AsyncRead + Send + Unpin + 'static,
         output: impl AsyncWrite + Send + Unpin + 'static,
@@ -132,7 +132,7 @@ impl Client {
             cache,
             parallel_writes,
         } = connect;
-        // No phase takes longer than an answer may.
+        // No phase may take longer than an answer.
         limits.connect = limits.connect.min(limits.answer);
         limits.probe = limits.probe.min(limits.answer);
         let name: Arc<str> = target.to_string().into();
@@ -162,43 +162,43 @@ impl Client {
         Ok(client)
     }
 
-    /// The revision of the protocol that is spoken.
+    /// Returns the protocol revision in use.
     #[must_use]
     pub fn revision(&self) -> Revision {
         self.known(|session| session.revision).unwrap_or(Revision::V2026_07_28)
     }
 
-    /// Its era.
+    /// Returns the era in use.
     #[must_use]
     pub fn era(&self) -> Era {
         self.revision().era()
     }
 
-    /// What the server says it is.
+    /// Returns the name and version that the server reports.
     #[must_use]
     pub fn server(&self) -> Option<Implementation> {
         self.known(|session| session.server.clone()).flatten()
     }
 
-    /// What the server can do.
+    /// Returns the server's capabilities.
     #[must_use]
     pub fn capabilities(&self) -> ServerCapabilities {
         self.known(|session| session.capabilities.clone()).unwrap_or_else(ServerCapabilities::new)
     }
 
-    /// What the server tells models about itself.
+    /// Returns the server's instructions for models.
     #[must_use]
     pub fn instructions(&self) -> Option<String> {
         self.known(|session| session.instructions.clone()).flatten()
     }
 
-    /// How far it is believed.
+    /// Returns whether the server is trusted.
     #[must_use]
     pub fn trust(&self) -> Trust {
         self.0.trust
     }
 
-    /// Its tools, all pages. Kept for as long as the server allows, and until it says that they have changed.
+    /// Returns the server's tools, all pages. The client caches them until they expire or the server reports a change.
     pub async fn tools(&self) -> Result<Arc<Tools>, Error> {
         let session = self.session().await?;
         if let Some(kept) =
@@ -209,7 +209,7 @@ impl Client {
         if session.capabilities.tools.is_none() {
             return Err(Error::Unsupported("tools".to_owned()));
         }
-        // Before it is asked: what changes meanwhile has changed.
+        // Read before the request, so that a change during the request makes the answer stale.
         let (epoch, now) = (self.0.host.tools_epoch(), Instant::now());
         let told = session.tells_of_tools();
         let mut tools = Tools::default();
@@ -220,7 +220,7 @@ impl Client {
             let (tool, problem) = (&left_out.name, &left_out.reason);
             tracing::warn!(tool, problem, "a tool that cannot be used");
         }
-        // Before the answer came, so nothing was missed since.
+        // `told` was read before the request, so no change since then was missed.
         let until = if told { None } else { Some(now + lasts) };
         *locked(&self.0.tools) = Some(ToolCache { tools: tools.clone(), until, epoch, session });
         Ok(tools)
@@ -235,7 +235,7 @@ impl Client {
             }
     }
 
-    /// A tool by its name. Nothing is called if there is none.
+    /// Returns a tool by its name. Fails with [`Error::UnknownTool`] if the server does not list it. No tool is called.
     pub async fn tool(&self, name: &str) -> Result<Arc<KnownTool>, Error> {
         let tools = self.tools().await?;
         match tools.get(name) {
@@ -244,7 +244,8 @@ impl Client {
         }
     }
 
-    /// What was last known of a tool, to write a request and to read its answer.
+    /// Returns the last known definition of a tool, to encode a call and decode its result. Lists the tools if the client knows
+    /// none yet.
     pub(crate) async fn last_known(&self, name: &str) -> Result<Option<Arc<KnownTool>>, Error> {
         let kept = locked(&self.0.tools).as_ref().map(|kept| kept.tools.clone());
         match kept {
@@ -257,17 +258,17 @@ impl Client {
         }
     }
 
-    /// Calls a tool, without asking anybody. See [`Client::call_safely`].
+    /// Calls a tool without confirmation. See [`Client::call_safely`].
     pub fn call(&self, tool: impl Into<String>, arguments: Value) -> Call<'_> {
         Call::new(self, tool.into(), arguments)
     }
 
-    /// Calls a tool after finding out what the call would do, and after asking a person where that matters.
+    /// Evaluates a call, asks the user for confirmation if the policy requires it, and then makes the call.
     pub fn call_safely(&self, tool: impl Into<String>, arguments: Value) -> SafeCall<'_> {
         SafeCall::new(Call::new(self, tool.into(), arguments))
     }
 
-    /// The server's prompts, all pages.
+    /// Returns the server's prompts, all pages.
     pub async fn prompts(&self) -> Result<Vec<Prompt>, Error> {
         if self.capabilities().prompts.is_none() {
             return Err(Error::Unsupported("prompts".to_owned()));
@@ -275,7 +276,7 @@ impl Client {
         self.list(method::PROMPTS_LIST, "prompts", &Object::new()).await
     }
 
-    /// A prompt, filled in.
+    /// Returns a prompt with its arguments filled in.
     pub async fn prompt(
         &self,
         name: &str,
@@ -288,8 +289,8 @@ impl Client {
         read(&self.ask_in_rounds(wish).await?.result)
     }
 
-    /// What an argument may become: of a prompt (`ref/prompt` with its name) or of a template (`ref/resource` with its URI).
-    /// `others` are arguments that are known already.
+    /// Returns completions for an argument of a prompt (`ref/prompt` with its name) or of a template (`ref/resource` with its URI).
+    /// `others` are the arguments that already have a value.
     pub async fn complete(
         &self,
         reference: CompleteReference,
@@ -305,7 +306,7 @@ impl Client {
         read(&self.ask(OutgoingRequest::new(method::COMPLETE, written(&params)?)).await?)
     }
 
-    /// Any request, for methods that this crate does not know. The result as it came.
+    /// Sends any request, for methods that this crate does not know. Returns the result as received.
     pub async fn request(&self, method: &str, params: &Value) -> Result<Value, Error> {
         let params = match params {
             Value::Null => Object::new(),
@@ -323,7 +324,7 @@ impl Client {
         serde_json::from_str(result.get()).map_err(Error::protocol)
     }
 
-    /// Whether the server still answers.
+    /// Checks that the server still answers.
     pub async fn ping(&self) -> Result<(), Error> {
         let session = self.session().await?;
         let question = match session.era() {
@@ -333,7 +334,7 @@ impl Client {
         self.ask(OutgoingRequest::new(question, Object::new())).await.map(|_| ())
     }
 
-    /// Ends the connection. A child process is waited for, and ended if it does not end by itself.
+    /// Closes the connection. Waits for a child process to exit, and ends it if it does not.
     pub async fn close(&self) {
         let session = locked(&self.0.session).take();
         if let Some(session) = session {
@@ -341,19 +342,19 @@ impl Client {
         }
     }
 
-    /// Forgets the failures that the breaker has counted, so that the next request goes out at once. For a host that knows more than
-    /// the client does: that the network is back, or that its user pressed a button.
+    /// Clears the failures that the breaker has counted, so that the next request is sent at once. Use it if the host knows more
+    /// than the client: the network is back, or the user pressed a button.
     pub fn reset(&self) {
         self.0.breaker.reset();
     }
 
-    /// Looks at the tools anew the next time.
+    /// Drops the cached tools, so that the client lists them again when it needs them.
     pub(crate) fn forget_tools(&self) {
         *locked(&self.0.tools) = None;
         self.0.cache.forget(&self.0.name, |kept| kept == method::TOOLS_LIST);
     }
 
-    /// Returns true if the server has idempotency keys: it starts calls with the same key once.
+    /// Returns true if the server has idempotency keys: it starts a call at most once per key.
     #[must_use]
     pub fn has_keys(&self) -> bool {
         self.known(Session::knows_keys) == Some(true)
@@ -391,7 +392,7 @@ impl Client {
         self.0.name.clone()
     }
 
-    /// Waits until nothing else is changing anything. `None`: there is no need to.
+    /// Waits until no other call that may change data runs. Returns `None` if such calls may run in parallel.
     pub(crate) async fn turn(&self) -> Option<tokio::sync::MutexGuard<'_, ()>> {
         match self.0.parallel_writes {
             true => None,
@@ -403,17 +404,17 @@ impl Client {
         locked(&self.0.session).as_ref().map(|session| read(session))
     }
 
-    /// The session, or a new one if it has ended.
+    /// Returns the session, or a new one if it has ended.
     pub(crate) async fn session(&self) -> Result<Arc<Session>, Error> {
         self.session_for(Work::Connecting).await
     }
 
-    /// The session if it is there and alive: for what is not worth a new one.
+    /// Returns the session if it is open, for work that does not justify a new one.
     pub(crate) fn open_session(&self) -> Option<Arc<Session>> {
         locked(&self.0.session).clone().filter(|session| session.is_alive())
     }
 
-    /// The session, or a new one. `work` says under which name the breaker counts a failure.
+    /// Returns the session, or a new one if it has ended. The breaker counts a failure as this kind of `work`.
     pub(crate) async fn session_for(&self, work: Work) -> Result<Arc<Session>, Error> {
         if let Some(session) = self.open_session() {
             return Ok(session);
@@ -432,8 +433,8 @@ impl Client {
         Ok(session)
     }
 
-    /// Sends a request, and once more in a new session if the old one turns out to have ended before the server took it. Where only
-    /// the server says so, the request must allow it.
+    /// Sends a request. Resends it in a new session if the old one ended before the server took the request. If only the server
+    /// says so, the request must allow the resend.
     pub(crate) async fn send(
         &self,
         wish: &OutgoingRequest<'_>,
@@ -451,7 +452,7 @@ impl Client {
         }
         let session = match self.session_for(connecting).await {
             Ok(session) => session,
-            // It went out once already, whatever the server says of it.
+            // The request was sent once already, whatever the server says about it.
             Err(error) if result.as_ref().is_err_and(Error::may_have_run) => {
                 tracing::warn!(%error, "no new session");
                 return Err(Error::SessionExpired);
@@ -470,7 +471,7 @@ impl Client {
         }
     }
 
-    /// Sends a request once, and remembers how the server took it.
+    /// Sends a request once, and reports the result to the breaker.
     async fn send_in(
         &self,
         session: &Arc<Session>,
@@ -481,7 +482,7 @@ impl Client {
         let admitted = inner.breaker.admit(work)?;
         let result = session.request(wish).await;
         admitted.saw(result.as_ref().map(|_| ()), &inner.retry);
-        // An untrusted server's word that it did nothing proves nothing.
+        // An untrusted server's claim that nothing was run proves nothing.
         result.map_err(|error| {
             match wish.writes && error.is_claim() && inner.trust != Trust::Trusted {
                 true => error.of_sent_call(),
@@ -499,7 +500,7 @@ pub(crate) fn written(params: &impl serde::Serialize) -> Result<Object, Error> {
     members_of(&raw(params)).map_err(Error::protocol)
 }
 
-/// A name for our credentials that does not tell them.
+/// Returns a digest that identifies the credentials without revealing them.
 fn principal(target: &ConnectTarget) -> [u8; 32] {
     let mut digest = Sha256::new();
     if let ConnectTarget::Url { bearer, headers, .. } = target {
@@ -509,7 +510,7 @@ fn principal(target: &ConnectTarget) -> [u8; 32] {
         match bearer {
             Bearer::None => {}
             Bearer::Fixed(token) => digest.update(token),
-            // Whose tokens these will be is not known: no other client shares what is kept.
+            // The principal of these tokens is unknown, so no other client shares the cached answers.
             Bearer::From(_) => digest.update(Key::new().as_str()),
         }
     }

@@ -1,4 +1,4 @@
-//! Whom to reach and on what terms: everything that is said before the first message.
+//! Settings of a connection: which server to reach, and on what terms.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -31,7 +31,7 @@ pub struct Program {
     pub(crate) stderr: Option<StderrFn>,
 }
 
-/// Whoever reads what a program says on stderr.
+/// The function that receives the program's stderr, line by line.
 #[derive(Clone)]
 pub(crate) struct StderrFn(pub(crate) Arc<dyn Fn(&str) + Send + Sync>);
 
@@ -42,7 +42,7 @@ impl fmt::Debug for StderrFn {
 }
 
 impl Program {
-    /// A program by its name or path.
+    /// Creates a program from its name or path.
     pub fn new(program: impl Into<PathBuf>) -> Self {
         Self {
             program: program.into(),
@@ -54,42 +54,43 @@ impl Program {
         }
     }
 
-    /// An argument.
+    /// Adds an argument.
     #[must_use]
     pub fn arg(mut self, arg: impl Into<String>) -> Self {
         self.args.push(arg.into());
         self
     }
 
-    /// Arguments.
+    /// Adds arguments.
     #[must_use]
     pub fn args<T: Into<String>>(mut self, args: impl IntoIterator<Item = T>) -> Self {
         self.args.extend(args.into_iter().map(Into::into));
         self
     }
 
-    /// A variable of its environment, beside our own.
+    /// Sets an environment variable, in addition to those of this process.
     #[must_use]
     pub fn env(mut self, name: impl Into<String>, value: impl Into<String>) -> Self {
         self.env.push((name.into(), value.into()));
         self
     }
 
-    /// A variable of ours that it does not get.
+    /// Removes a variable of this process from the program's environment.
     #[must_use]
     pub fn without_env(mut self, name: impl Into<String>) -> Self {
         self.unset.push(name.into());
         self
     }
 
-    /// The folder in which it runs.
+    /// Sets the program's working directory.
     #[must_use]
     pub fn folder(mut self, folder: impl Into<PathBuf>) -> Self {
         self.folder = Some(folder.into());
         self
     }
 
-    /// Hears every line that the program writes to stderr. Without it they go to the log, and the last ones into errors.
+    /// Calls `heard` for each line that the program writes to stderr. Without it, the lines go to the log, and errors include the
+    /// last ones.
     #[must_use]
     pub fn on_stderr(mut self, heard: impl Fn(&str) + Send + Sync + 'static) -> Self {
         self.stderr = Some(StderrFn(Arc::new(heard)));
@@ -97,14 +98,14 @@ impl Program {
     }
 }
 
-/// Its name alone: arguments are secrets as often as not, and errors end up in logs.
+/// Shows the name only: arguments are often secrets, and errors end up in logs.
 impl fmt::Display for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.program.display())
     }
 }
 
-/// The names of its variables, and how many arguments it gets.
+/// Shows the names of the variables and the number of arguments, without their values.
 impl fmt::Debug for Program {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Program")
@@ -126,7 +127,7 @@ pub(crate) enum ConnectTarget {
         headers: Vec<(String, String)>,
     },
     Program(Program),
-    /// Can be used once: there is no way to open it again.
+    /// Usable once: the client cannot reopen streams.
     Streams(std::sync::Mutex<Option<Streams>>),
 }
 
@@ -146,7 +147,7 @@ impl fmt::Debug for ConnectTarget {
     }
 }
 
-/// What is taken from a server, and how long is waited for it.
+/// Limits on what the client accepts from a server, and on how long it waits.
 ///
 /// ```no_run
 /// use std::time::Duration;
@@ -162,24 +163,24 @@ impl fmt::Debug for ConnectTarget {
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ClientLimits {
-    /// For a connection to stand.
+    /// The maximum time to connect.
     pub connect: Duration,
-    /// For a server to say which era it speaks, before the older one is tried.
+    /// The maximum time for a server to report its era. After it, the client tries the legacy era.
     pub probe: Duration,
-    /// For an answer; progress begins it anew. No other phase takes longer, from the connection to the end.
+    /// The maximum time for an answer. Progress restarts it. No other phase takes longer, from the connection to the close.
     pub answer: Duration,
-    /// For an answer in all, however much progress there is; and for all pages of a list.
+    /// The maximum total time for an answer, however much progress arrives, and for all pages of a list.
     pub answer_at_most: Duration,
-    /// The largest message, in bytes.
+    /// The maximum size of a message, in bytes.
     pub max_message: usize,
-    /// How deep its JSON may be nested.
+    /// How deep the JSON of a message may be nested.
     pub max_depth: usize,
-    /// How many pages of a list are read.
+    /// The maximum number of pages of a list.
     pub max_pages: usize,
-    /// How many entries of a list.
+    /// The maximum number of entries of a list.
     pub max_entries: usize,
-    /// How much memory an answer, a list with all its pages, or what a walk remembers may take, in bytes: an estimate of the values in
-    /// it, which take more than their text.
+    /// The maximum memory of an answer, of a list with all its pages, and of what a walk stores, in bytes. The client estimates it
+    /// from the values, which take more memory than their text.
     pub max_list: usize,
     /// How often a server may answer one request with questions.
     pub max_rounds: u32,
@@ -202,7 +203,7 @@ impl Default for ClientLimits {
     }
 }
 
-/// A client in the making: awaiting it connects.
+/// A client that is ready to connect. Await it to connect.
 ///
 /// ```no_run
 /// # async fn example() -> Result<(), candor_client::Error> {
@@ -242,7 +243,7 @@ impl Connect {
         }
     }
 
-    /// Sends this token with every request over HTTP.
+    /// Sends this bearer token with every request over HTTP.
     pub fn bearer(mut self, token: impl Into<String>) -> Self {
         if let ConnectTarget::Url { bearer, .. } = &mut self.target {
             *bearer = Bearer::Fixed(token.into());
@@ -250,10 +251,11 @@ impl Connect {
         self
     }
 
-    /// Gets the token for requests over HTTP from the host: before the first request, and again if the server refuses a token with
-    /// 401. Then the request is sent once more, with the new token. Requests that need a token at the same time share one answer.
+    /// Gets the bearer token for requests over HTTP from the host. The client asks before the first request, and again if the
+    /// server refuses a token with 401. It then resends that request once, with the new token. Requests that need a token at the
+    /// same time share one answer.
     ///
-    /// Tokens are never logged. Do not put one into the error: that is shown.
+    /// The client never logs a token. Do not put one into the error, because errors are shown.
     ///
     /// ```no_run
     /// use candor_client::Client;
@@ -287,65 +289,65 @@ impl Connect {
         self
     }
 
-    /// How the client introduces itself.
+    /// Sets the name and version that the client reports to servers.
     pub fn named(mut self, name: impl Into<String>, version: impl Into<String>) -> Self {
         self.info = Implementation::new(name, version);
         self
     }
 
-    /// How far the server's own words are believed. Without it, it is a stranger.
+    /// Sets whether the server's hints count. By default, the server is untrusted.
     pub fn trust(mut self, trust: Trust) -> Self {
         self.trust = trust;
         self
     }
 
-    /// Which calls a person is asked about.
+    /// Sets the policy: which calls need confirmation, and which are denied.
     pub fn policy(mut self, policy: HostPolicy) -> Self {
         self.policy = policy;
         self
     }
 
-    /// What is tried again, and how often.
+    /// Sets how often, and how soon, the client retries.
     pub fn retry(mut self, retry: Retry) -> Self {
         self.retry = retry;
         self
     }
 
-    /// Keeps what servers allow to be kept where other clients find it, too.
+    /// Sets the cache, so that several clients can share one. It stores the answers that servers allow to be cached.
     pub fn cache(mut self, cache: &Cache) -> Self {
         self.cache = cache.clone();
         self
     }
 
-    /// What is taken, and how long is waited.
+    /// Sets the limits on size and time.
     pub fn limits(mut self, limits: ClientLimits) -> Self {
         self.limits = limits;
         self
     }
 
-    /// How long is waited for a connection, for each step of the handshake, for an answer, and for the end. Progress begins an answer's
-    /// time anew.
+    /// Sets the time for the connection, for each step of the handshake, for an answer, and for the close. Progress restarts the
+    /// time for an answer.
     pub fn timeout(mut self, answer: Duration) -> Self {
         self.limits.answer = answer;
         self.limits.answer_at_most = self.limits.answer_at_most.max(answer);
         self
     }
 
-    /// Speaks this era, without finding out which one the server speaks.
+    /// Speaks this era, without probing which one the server speaks.
     pub fn era(mut self, era: Era) -> Self {
         self.era = Some(era);
         self
     }
 
-    /// Lets calls that may change something run at the same time. Without it one waits for the other.
+    /// Allows calls that may change data to run in parallel. By default, they run one at a time.
     pub fn parallel_writes(mut self) -> Self {
         self.parallel_writes = true;
         self
     }
 
-    /// Answers the server's questions to the person behind the client.
+    /// Answers the server's questions to the user.
     ///
-    /// What the person is shown comes from the server: show whose question it is.
+    /// The text of a question comes from the server, so show your user which server asks.
     ///
     /// ```no_run
     /// use candor_client::{Client, ElicitReply};
@@ -372,8 +374,8 @@ impl Connect {
         self
     }
 
-    /// Hears that the server holds a call until its operator has decided, once per attempt of a call. Nobody is asked here; the host can
-    /// tell its user why there is no answer yet, and where the decision is made. An untrusted server's word is a claim.
+    /// Calls `heard` if the server holds a call until its operator decides, once per attempt. This asks your user nothing. Use it
+    /// to show why there is no result yet, and where the operator decides. From an untrusted server, this is only a claim.
     ///
     /// ```no_run
     /// use candor_client::Client;
@@ -392,13 +394,13 @@ impl Connect {
         self
     }
 
-    /// Says that pages can be visited, too: [`Elicitation::url`].
+    /// Declares that the host can also open URLs for its user; see [`Elicitation::url`].
     pub fn visits_urls(mut self) -> Self {
         self.host.visits_urls = true;
         self
     }
 
-    /// Answers the server's questions to the model.
+    /// Answers the server's questions to the model (sampling).
     pub fn on_sample<F, A>(mut self, answer: F) -> Self
     where
         F: Fn(CreateMessageParams) -> A + Send + Sync + 'static,
@@ -408,14 +410,14 @@ impl Connect {
         self
     }
 
-    /// The folders that the server may know of.
+    /// Sets the folders that the server may know about (roots).
     pub fn roots(mut self, roots: impl IntoIterator<Item = Root>) -> Self {
         self.host.roots = Some(roots.into_iter().collect());
         self
     }
 
-    /// Hears everything that the server says unasked, in order: the method and its parameters. What takes long belongs elsewhere:
-    /// nothing else is read meanwhile.
+    /// Calls `hear` for each notification of the server, in order, with its method and its parameters. Do not block in it: the
+    /// client reads nothing else meanwhile.
     pub fn on_notification(mut self, hear: impl Fn(&str, &Object) + Send + Sync + 'static) -> Self {
         self.host.hear = Some(Box::new(hear));
         self

@@ -1,18 +1,18 @@
-//! What JSON takes in memory once it is read into values: one digit of a text is a value of many bytes.
+//! Estimates the memory of JSON that is read into values: a single digit can become a value of many bytes.
 
 use candor_protocol::json::RawValue;
 use candor_protocol::rpc::ErrorObject;
 
 use crate::error::Error;
 
-/// What is shorter cannot take much, and is not looked at.
+/// A shorter answer, in bytes, cannot take much memory and is not checked.
 const SHORT: usize = 256 * 1024;
 
-/// A value, and what an object takes beside its members.
+/// The bytes of one value. An object takes `OBJECT` more.
 const VALUE: usize = 80;
 const OBJECT: usize = 160;
 
-/// Estimates the memory that a text takes with the values that are read from it.
+/// Estimates the memory of a text and of the values that are read from it, in bytes.
 pub(crate) fn cost(text: &[u8]) -> usize {
     let (mut values, mut objects) = (1, 0);
     let (mut in_string, mut escaped) = (false, false);
@@ -29,7 +29,7 @@ pub(crate) fn cost(text: &[u8]) -> usize {
     2 * text.len() + values * VALUE + objects * OBJECT
 }
 
-/// Refuses an answer that would take more memory than `limit` once its values are read.
+/// Refuses an answer whose values would take more memory than `limit`, in bytes.
 pub(crate) fn affordable(
     outcome: Result<Box<RawValue>, ErrorObject>,
     limit: usize,

@@ -1,4 +1,4 @@
-//! What can go wrong, told so that the caller knows what to do: and above all, whether anything was done.
+//! Errors: what went wrong, what the caller can do, and whether a call may have run.
 
 use std::fmt;
 use std::time::Duration;
@@ -8,10 +8,10 @@ use candor_schema::Invalid;
 
 use crate::result::CallResult;
 
-/// Why there is no answer.
+/// Why a request failed.
 ///
-/// What matters most to a caller is whether anything may have been done, [`may_have_run`](Self::may_have_run), and whether it is
-/// worth while to try again, [`is_passing`](Self::is_passing):
+/// Two questions matter most to a caller: may the call have run ([`may_have_run`](Self::may_have_run)), and can a retry succeed
+/// ([`is_passing`](Self::is_passing))?
 ///
 /// ```no_run
 /// use candor_client::{Client, Error};
@@ -29,51 +29,52 @@ use crate::result::CallResult;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub enum Error {
-    /// There is nobody there, or nobody who speaks the protocol. Nothing was done.
+    /// The client cannot reach the server. Nothing was run.
     Unreachable {
-        /// Whom we wanted to reach.
+        /// The URL or the program.
         target: String,
-        /// What came of it.
+        /// Why the client cannot reach it.
         why: String,
     },
-    /// The server wants to know who asks, or does not let them in. Nothing was done.
+    /// The server requires credentials, or refuses those that it received. Nothing was run.
     Unauthorized {
-        /// 401 or 403.
+        /// The HTTP status: 401 or 403.
         status: u16,
-        /// What the server says in `WWW-Authenticate`.
+        /// The value of `WWW-Authenticate`.
         challenge: Option<String>,
     },
-    /// The host has no bearer token: its function for [`Connect::bearer_from`](crate::Connect::bearer_from) failed. Nothing was done.
+    /// The host has no bearer token: its function for [`Connect::bearer_from`](crate::Connect::bearer_from) failed. Nothing was
+    /// run.
     NoToken {
-        /// What the function says.
+        /// The error of that function.
         why: String,
     },
-    /// An answer over HTTP that is none of the protocol.
+    /// An HTTP response that is not an answer of the protocol.
     Http {
         /// Its status.
         status: u16,
         /// The beginning of its body.
         body: String,
-        /// When to try again, if the server says so.
+        /// How long to wait before a retry, if the server says so.
         retry_after: Option<Duration>,
     },
     /// The connection ended before the answer came.
     Lost {
-        /// What was seen of it.
+        /// What the client observed.
         why: String,
-        /// Whether the server may have got the request.
+        /// Whether the server may have received the request.
         sent: bool,
     },
-    /// The server does not know the session that it issued itself. It claims that it did not process the request; nothing proves it.
+    /// The server does not know the session that it opened. It claims that it did not process the request, but nothing proves it.
     SessionExpired,
-    /// No answer came in time. The server may still be at it.
+    /// No answer came in time. The call may still be running.
     TimedOut {
-        /// The time that it was given.
+        /// How long the client waited.
         after: Duration,
     },
-    /// The server does not keep to the protocol.
+    /// The server violates the protocol.
     Protocol(String),
-    /// The server's own error.
+    /// An error that the server returned.
     Server(ErrorObject),
     /// The server does not offer this.
     Unsupported(String),
@@ -81,80 +82,80 @@ pub enum Error {
     UnknownTool {
         /// The name.
         name: String,
-        /// Names that are like it.
+        /// Similar names.
         like: Vec<String>,
     },
-    /// The call has an idempotency key, and the server has no idempotency keys: a repeat would run it again. Nothing was sent.
-    /// [`Call::unsafe_key`](crate::Call::unsafe_key) sends it all the same.
+    /// The call has an idempotency key, but the server has no idempotency keys, so a retry would run the call again. Nothing was
+    /// sent. [`Call::unsafe_key`](crate::Call::unsafe_key) sends the call anyway.
     KeysUnsupported,
-    /// The call has one idempotency key, and another one among its arguments. Nothing was sent.
+    /// The call has an idempotency key, and a different one among its arguments. Nothing was sent.
     TwoKeys,
-    /// The arguments do not fit the tool's schema. Nothing was sent.
+    /// The arguments are invalid for the tool's schema. Nothing was sent.
     InvalidArguments(Invalid),
-    /// The host's answer to a question of the server does not fit the server's form. The client did not send the answer, and the call
-    /// did not succeed without it. The call may have run: the server asked in the middle of it.
+    /// The host's answer to a question is invalid for the server's form. The client did not send the answer, and the call did not
+    /// succeed without it. The call may have run: the server asked during the call.
     ///
-    /// It always comes as this error, never as the cause of another. A legacy server over a pipe does not say which call its question
-    /// is about: if several calls run, each that fails after the question comes as this error, unless one of them repeats what the
-    /// client sent instead of the answer.
+    /// The client never wraps this error in another one. A legacy server over a pipe does not say which call its question is about.
+    /// If several calls run, each one that fails after the question gets this error. If one of them fails with the text that the
+    /// client sent instead of the answer, only that one gets it.
     InvalidAnswer(Invalid),
-    /// The server could not say what the call would do, and the tool declares nothing. Nothing was called.
+    /// The server could not evaluate the call, and the tool declares nothing. Nothing was run.
     Unforeseeable {
         /// The tool.
         tool: String,
-        /// Why it could not be said.
+        /// Why the server could not evaluate it.
         why: Box<Error>,
     },
-    /// A person or the host's policy said no, or there was nobody to ask. Nothing was called.
+    /// The user or the host's policy refused the call, or no prompt is available. Nothing was run.
     Refused(RefusalSource),
-    /// The tool's own preview of the call failed, and says why. The call itself was not made.
+    /// The tool's preview of the call failed; its result says why. The call itself was not made.
     PreviewFailed(Box<CallResult>),
-    /// The call was made, and what came back is not what the tool's schema promises.
+    /// The call ran. Its result does not match the tool's output schema.
     ResultInvalid {
-        /// What came back.
+        /// The result.
         result: Box<CallResult>,
         /// What is wrong with it.
         invalid: Invalid,
     },
-    /// The server kept asking. What it did between its questions is unknown.
+    /// The server asked too many rounds of questions. What it ran in between is unknown.
     TooManyRounds(u32),
-    /// A call that does more than read was sent, and may have run, although this error by itself does not say so: only an untrusted
-    /// server claims that it did nothing, it asked what this client cannot answer, or an earlier attempt may have run.
+    /// A call that does more than read was sent and may have run, although its cause does not say so. Only an untrusted server
+    /// claims that nothing was run, or the server asked what this client cannot answer. Or an earlier attempt may have run.
     MayHaveRun {
         /// What ended the call.
         why: Box<Error>,
     },
-    /// A list without end: the server sent more pages or entries than are read.
+    /// A list without end: the server sent more pages or entries than the limits allow, or repeated a cursor.
     Endless {
-        /// Of what.
+        /// What the list contains.
         list: &'static str,
-        /// How much was read.
+        /// The number of entries that were read.
         read: usize,
     },
-    /// What the server sent takes more memory than [`ClientLimits::max_list`](crate::ClientLimits::max_list) or
-    /// [`ClientLimits::max_message`](crate::ClientLimits::max_message) allows.
+    /// An answer, list or message of the server exceeds [`ClientLimits::max_list`](crate::ClientLimits::max_list) or
+    /// [`ClientLimits::max_message`](crate::ClientLimits::max_message).
     TooLarge {
-        /// What it is.
+        /// What is too large.
         what: String,
         /// The limit, in bytes.
         limit: usize,
     },
-    /// The server has failed so often that it is left alone for a while. Nothing was sent.
+    /// The server failed so often that the client pauses this kind of work. Nothing was sent.
     Resting {
-        /// How long still.
+        /// The remaining pause.
         rest: Duration,
     },
 }
 
-/// Who said no.
+/// The source of a refusal.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RefusalSource {
-    /// The person who was asked.
+    /// The user, at the confirmation.
     Person,
     /// The host's policy.
     Policy,
-    /// A person would have to be asked, and there is no way to.
+    /// The call needs confirmation, and no prompt is available.
     NobodyToAsk,
 }
 
@@ -171,7 +172,7 @@ impl Error {
         Self::TooLarge { what: "a message of the server".to_owned(), limit }
     }
 
-    /// The same error of a call that may have run.
+    /// Returns the error of a call that may have run: this error, marked if it does not say so itself.
     pub(crate) fn of_sent_call(self) -> Self {
         match self.may_have_run() {
             true => self,
@@ -188,12 +189,12 @@ impl Error {
         }
     }
 
-    /// Returns true if nothing but the server's word says that the request was not processed.
+    /// Returns true if only the server's word says that the request was not processed.
     pub(crate) fn is_claim(&self) -> bool {
         matches!(self, Self::Server(_) | Self::Unauthorized { .. })
     }
 
-    /// Whether the server may have got the request, and may have done what it says.
+    /// Returns true if the server may have received the request and run it.
     #[must_use]
     pub fn may_have_run(&self) -> bool {
         match self {
@@ -222,12 +223,12 @@ impl Error {
         }
     }
 
-    /// Returns true if this client knows by itself that the request never left it. Other errors only repeat what the server claims.
+    /// Returns true if this client itself knows that the request never left it. Other errors only repeat what the server claims.
     pub(crate) fn is_unsent(&self) -> bool {
         matches!(self, Self::Unreachable { .. } | Self::Lost { sent: false, .. })
     }
 
-    /// Whether the same may go well another time.
+    /// Returns true if a retry may succeed.
     #[must_use]
     pub fn is_passing(&self) -> bool {
         match self {
@@ -242,7 +243,7 @@ impl Error {
         }
     }
 
-    /// When the server says that it may be tried again.
+    /// Returns how long to wait before a retry, if the server or the breaker says so.
     #[must_use]
     pub fn retry_after(&self) -> Option<Duration> {
         match self {

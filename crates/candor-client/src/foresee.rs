@@ -1,4 +1,4 @@
-//! What a call would do, before it is made: as the tool declares it, or as the server answers for these very arguments.
+//! The effect of a call before it runs: as the tool declares it, or as the server evaluates these arguments.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, Weak};
@@ -20,45 +20,45 @@ use crate::policy::Trust;
 use crate::session::{OutgoingRequest, Session};
 use crate::tools::{KnownTool, declared};
 
-/// What a call would do, and how that is known.
+/// The explanation of a call: its effect, the source of that, and the verdicts.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Explanation {
-    /// What it does at worst, for all that the host may assume.
+    /// The worst effect that the host must assume.
     pub hints: Hints,
-    /// What the server says of it, believed or not.
+    /// What the server reports about the call, trusted or not.
     pub said: EffectiveHints,
-    /// The fields of its annotations beside the four hints, as the server sends them. No decision depends on them.
+    /// The fields of the server's annotations other than the four hints, as sent. No decision depends on them.
     pub fields: Object,
-    /// Where that comes from.
+    /// Where `said` comes from.
     pub basis: EffectSource,
-    /// Why the server could not say it for these arguments, if it was asked and failed.
+    /// Why the server could not evaluate these arguments, if the client asked and it failed.
     pub failed: Option<Error>,
-    /// What the host's policy makes of it.
+    /// The verdict of the host's policy.
     pub judgement: Verdict,
-    /// What the server itself will do with such a call, if it says so.
+    /// The verdict of the server itself, if it reports one.
     pub server: Option<Verdict>,
     /// The server asks for approval of this call and checks that it does, so the host need not ask as well:
-    /// [`call_safely`](Client::call_safely) sends the expectation instead of asking. Never true for an untrusted server.
+    /// [`call_safely`](Client::call_safely) sends that expectation instead of asking. Never true for an untrusted server.
     pub defers: bool,
 }
 
-/// Where knowledge of a call comes from.
+/// The source of what is known about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum EffectSource {
-    /// The server was asked about these arguments.
+    /// The server evaluated these arguments.
     Asked,
-    /// The tool declares it for all its calls.
+    /// The tool declares one effect for all its calls.
     Declared,
-    /// Nobody says anything: the worst case.
+    /// Neither the server nor the tool reports anything, so the worst case applies.
     Nothing,
 }
 
-/// What the server answered.
+/// The server's answer about a call.
 #[derive(Debug, Clone)]
 pub(crate) struct ServerAnswer {
-    /// What it says of the call. `None` if the tool's static annotations apply to every call.
+    /// The annotations of the call. `None` if the tool's static annotations apply to every call.
     said: Option<CallAnnotations>,
     judgement: Option<Verdict>,
 }
@@ -67,7 +67,7 @@ pub(crate) struct ServerAnswer {
 #[derive(Debug, Clone)]
 struct CallAnnotations {
     hints: DeclaredHints,
-    /// What stands there beside the hints.
+    /// The fields other than the hints.
     fields: Object,
 }
 
@@ -79,37 +79,37 @@ impl CallAnnotations {
 
 type PendingAnswer = BoxFuture<'static, Result<ServerAnswer, Error>>;
 
-/// Questions that are being asked: whoever asks the same joins. Nothing is kept, unless the policy says so.
+/// The questions in flight, so that a caller with the same question can join. Answers are stored only if the policy says so.
 #[derive(Default)]
 pub(crate) struct Questions {
     asking: Mutex<HashMap<Question, WeakShared<PendingAnswer>>>,
     kept: Mutex<SessionAnswers>,
 }
 
-/// Tool and arguments.
+/// The tool's name and the canonical arguments.
 type Question = (String, String);
 
-/// What was answered in one session, since its tools have last changed.
+/// The answers of one session since its last change of the tools.
 #[derive(Default)]
 struct SessionAnswers {
     session: Weak<Session>,
     epoch: u64,
-    /// By the tool's definition, which has the table in it, and the arguments. Annotations only: the server's verdict depends on
-    /// grants, which come and go.
+    /// By the digest of the tool's definition, which includes the effect table, and the arguments. Annotations only: the server's
+    /// verdict depends on grants, which come and go.
     told: HashMap<([u8; 32], String), CallAnnotations>,
 }
 
-/// Answers that are kept. Above it all are forgotten: to ask again costs little.
+/// The maximum number of stored answers. At the maximum, the client drops all of them: asking again costs little.
 const KEPT: usize = 1024;
 
 impl SessionAnswers {
-    /// What is still true: nothing, in another session or after a change.
+    /// Returns the answers that are still valid: none in another session, or after a change of the tools.
     fn now(
         &mut self,
         session: &Arc<Session>,
         epoch: u64,
     ) -> &mut HashMap<([u8; 32], String), CallAnnotations> {
-        // As long as somebody has a weak one, no other session gets its address.
+        // While this weak pointer exists, no other session can get the same address.
         let same = std::ptr::eq(self.session.as_ptr(), Arc::as_ptr(session)) && self.epoch == epoch;
         if !same || self.told.len() >= KEPT {
             *self = Self { session: Arc::downgrade(session), epoch, told: HashMap::new() };
@@ -119,7 +119,7 @@ impl SessionAnswers {
 }
 
 impl Client {
-    /// What a call of this tool with these arguments would do. Nothing is called; may be given up at any time.
+    /// Evaluates a call of this tool with these arguments, without running it. Dropping the future is safe at any time.
     pub async fn explain(&self, tool: &str, arguments: &Value) -> Result<Explanation, Error> {
         let tool = self.tool(tool).await?;
         self.foresee_of(&tool, arguments).await
@@ -159,20 +159,21 @@ impl Client {
         let Some(way) = QueryMethod::to(&session, tool) else { return Ok(decide(None, None)) };
         if policy.skip_where_static_suffices {
             let now = decide(None, None);
-            // What the arguments say can only be less than what is said of all of them.
+            // The effect for these arguments is never worse than the declared effect, so the verdict stays the same.
             if now.judgement != Verdict::Ask {
                 return Ok(now);
             }
         }
         match self.ask_or_recall(tool, arguments, way, &session).await {
             Ok(told) => Ok(decide(Some(told), None)),
-            // The list has said what the call does, and the precondition on the call holds whatever the list says of approvals.
+            // The list already has the effect of the call. The server checks the precondition of the call, whatever verdict the
+            // list has.
             Err(error) if way == QueryMethod::Verdict => {
                 tracing::debug!(tool = tool.name(), %error, "no verdict for these arguments");
                 Ok(decide(None, None))
             }
-            // Whatever the error is: what a tool declares for all its calls holds for this one, and the server checks the arguments
-            // of the call once more.
+            // This holds for any error: the declaration covers all calls of the tool, and the server checks the arguments of the
+            // call again.
             Err(error) if tool.declares() || policy.proceed_unforeseen => {
                 tracing::warn!(tool = tool.name(), %error, "Failed to get dynamic annotations, using static");
                 Ok(decide(None, Some(error)))
@@ -183,7 +184,7 @@ impl Client {
         }
     }
 
-    /// What the server answers, or has answered, if such answers are kept.
+    /// Returns the server's answer, or a stored one if the policy allows that.
     async fn ask_or_recall(
         &self,
         tool: &Arc<KnownTool>,
@@ -196,14 +197,14 @@ impl Client {
             return self.ask_about(tool, arguments, way, &question).await;
         }
         let place = (tool.digest(), question.1.clone());
-        // Before it is asked: what changes meanwhile has changed.
+        // Read before the request, so that a change during the request makes the answer stale.
         let epoch = self.host().tools_epoch();
         let kept = locked(&self.questions().kept).now(session, epoch).get(&place).cloned();
         if let Some(said) = kept {
             let policy = self.policy();
             let hints =
                 policy.effective(tool.name(), self.trust(), &tool.annotations(), Some(&said.hints));
-            // The server's verdict decides who asks, and it is never kept.
+            // The server's verdict decides which side asks, and it is never stored.
             let matters = policy.judge(tool.name(), hints) == Verdict::Ask
                 && session.extension(extension::APPROVAL).is_some();
             if !matters {
@@ -217,7 +218,7 @@ impl Client {
         Ok(told)
     }
 
-    /// Asks the server, or joins whoever is asking the same just now.
+    /// Asks the server, or joins the same question in flight.
     async fn ask_about(
         &self,
         tool: &Arc<KnownTool>,
@@ -243,12 +244,12 @@ impl Client {
             }
         };
         let told = asking.await;
-        // Answered: whoever asks now asks anew.
+        // The question is answered, so the next caller asks again.
         locked(&self.questions().asking).remove(question);
         told
     }
 
-    /// Asking changes nothing, so it may be repeated.
+    /// Asks the server, and retries on failure: asking changes nothing.
     async fn ask_again(
         &self,
         tool: &KnownTool,
@@ -301,7 +302,8 @@ impl Client {
                 if all.contains(&None) {
                     return Err(Error::protocol("it left out hints that it has to send"));
                 }
-                // Nothing may be riskier than what was declared for all arguments; if it is, the worse of both counts.
+                // No call may be riskier than the tool's declaration. If the server reports a riskier one, the worse of both
+                // counts.
                 let (hints, bound) = (said.effective().hints, tool.declared().hints);
                 let said = if hints.is_at_most(bound) {
                     said
@@ -318,7 +320,7 @@ impl Client {
         }
     }
 
-    /// What a call would do, in words for a model that is about to propose it.
+    /// Describes the effect of a call as text, for a model that is about to propose it.
     pub async fn describe_for_model(&self, tool: &str, arguments: &Value) -> Result<String, Error> {
         let foreseen = self.explain(tool, arguments).await?;
         Ok(foreseen.for_model(tool, arguments, self.trust()))
@@ -326,7 +328,7 @@ impl Client {
 }
 
 impl Explanation {
-    /// Has the host ask its own question, whatever its policy and the server say of the call, unless it may not run at all.
+    /// Makes the host ask its own question, whatever its policy and the server say, unless the policy denies the call.
     pub fn ask_here(&mut self) {
         if self.judgement != Verdict::Deny {
             self.judgement = Verdict::Ask;
@@ -334,8 +336,8 @@ impl Explanation {
         self.defers = false;
     }
 
-    /// Returns what the call does at worst, in words for people. What is only assumed of a tool that declares nothing does not
-    /// read like a declaration.
+    /// Returns the worst effect of the call, as text for users. The text shows whether the tool declares the effect or the client
+    /// only assumes it.
     #[must_use]
     pub fn in_words(&self) -> String {
         EffectiveHints { hints: self.hints, sources: self.said.sources }.in_words()
@@ -392,18 +394,18 @@ impl Explanation {
     }
 }
 
-/// How a server is asked.
+/// How the client asks a server about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum QueryMethod {
     Annotations,
     Resolve,
-    /// Of a tool whose hints are the same for every call: only whether the server asks for approval of this one, which a grant
-    /// changes and a list cannot know.
+    /// For a tool with the same hints for every call: asks only whether this call needs approval. A grant can change that, so a
+    /// list cannot contain it.
     Verdict,
 }
 
 impl QueryMethod {
-    /// Nobody is asked about a tool that does not say that its arguments matter, nor a server that cannot answer.
+    /// Returns how to ask. Returns `None` if the tool does not say that its arguments matter, or the server cannot answer.
     fn to(session: &Session, tool: &KnownTool) -> Option<Self> {
         let tools = session.capabilities.tools.as_ref();
         let annotates = tools.and_then(|tools| tools.dynamic_annotations) == Some(true);
@@ -420,7 +422,7 @@ impl QueryMethod {
     }
 }
 
-/// Whether the server advertises this of its approvals.
+/// Returns true if the server advertises this setting of its approval extension.
 fn approval_setting(session: &Session, name: &str) -> bool {
     let settings = session.extension(extension::APPROVAL);
     settings.is_some_and(|settings| settings.read(name).ok().flatten() == Some(true))
@@ -436,13 +438,13 @@ fn asked_sources(said: &DeclaredHints) -> EffectiveHints {
     effective
 }
 
-/// Returns true if the same question may have another answer: only invalid arguments stay invalid.
+/// Returns true if a repeated question may have another answer. Invalid arguments stay invalid.
 fn may_differ(error: &Error) -> bool {
     matches!(error, Error::Server(error) if error.code() != code::INVALID_PARAMS)
 }
 
-/// The fields of annotations beside the four hints. What stands between may drop members of annotations that it does not know, so
-/// servers of ours repeat them in metadata.
+/// Returns the fields of annotations other than the four hints. A proxy may drop members of annotations that it does not know, so
+/// Candor servers repeat them in the metadata.
 fn fields(annotations: &ToolAnnotations, meta: Option<&Object>) -> Object {
     let mirror = meta.and_then(|meta| meta.get(extension::DYNAMIC_ANNOTATIONS));
     let mirror = mirror.and_then(|about| members_of(&about.to_raw()).ok());
@@ -453,7 +455,7 @@ fn fields(annotations: &ToolAnnotations, meta: Option<&Object>) -> Object {
     HINT_NAMES.iter().fold(all, |fields, name| fields.without(name))
 }
 
-/// The fields that a tool declares for all its calls.
+/// Returns the fields that a tool declares for all its calls.
 fn tool_fields(tool: &KnownTool) -> Object {
     let definition = tool.definition();
     let annotations = definition.annotations.as_ref();
@@ -461,12 +463,12 @@ fn tool_fields(tool: &KnownTool) -> Object {
         .map_or_else(Object::new, |annotations| fields(annotations, definition.meta.as_ref()))
 }
 
-/// What the server says of all calls of a tool.
+/// Returns the verdict that the server lists for all calls of a tool.
 fn tool_judgement(tool: &KnownTool) -> Option<Verdict> {
     tool.definition().meta.as_ref().and_then(judgement)
 }
 
-/// What a server of ours adds: what its own policy makes of the call.
+/// Returns the verdict of the server's own policy, which Candor servers add to the metadata.
 fn judgement(meta: &Object) -> Option<Verdict> {
     let told = meta.get(extension::APPROVAL)?;
     let told = members_of(&told.to_raw()).ok()?;

@@ -1,12 +1,12 @@
 //! Tools in the formats of model providers.
 //!
-//! Providers take less than JSON Schema: the root must be an object with `properties`, and must not have `oneOf`, `anyOf`, `allOf`,
-//! `not`, `enum` or `$ref`. What such a root says is folded into its properties. The result may allow more than the tool does; the
-//! client checks arguments against the tool's own schema before it calls. A reference into what the folding took away or changed gets
-//! its target in `$defs`; one that leads nowhere is removed.
+//! Providers accept less than JSON Schema. The root must be an object with `properties`, and must not have `oneOf`, `anyOf`,
+//! `allOf`, `not`, `enum` or `$ref`. The client folds what such a root says into its properties. The result may allow more than the
+//! tool does; `call_safely` checks arguments against the tool's own schema. A reference into a part that folding removed or changed
+//! gets its target in `$defs`. A dangling reference is removed.
 //!
-//! OpenAI refuses a request with an array schema that has no `items`, anywhere. Anthropic refuses one with a property at the root whose
-//! name has other characters than it takes, or more: such properties have another name there, and [`restored`] gives them back theirs.
+//! OpenAI refuses an array schema without `items`, at any depth. Anthropic refuses a property at the root if its name is too long
+//! or has characters that it does not accept. Such a property gets another name, and [`restored`] restores its own.
 
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub(crate) fn anthropic(name: &str, tool: &KnownTool) -> Value {
     format
 }
 
-/// Returns the arguments with the names that the tool knows, if a model has them from [`anthropic`].
+/// Returns the arguments with the tool's own names, if a model used those from [`anthropic`].
 pub(crate) fn restored(mut arguments: Value, tool: &KnownTool) -> Value {
     let Some(members) = arguments.as_object_mut() else { return arguments };
     let is_plain = |name: &String| tool.input_schema()["properties"].get(name).is_some();
@@ -47,7 +47,7 @@ pub(crate) fn restored(mut arguments: Value, tool: &KnownTool) -> Value {
     arguments
 }
 
-/// Returns the names of the properties at the root that Anthropic does not take, and others for them.
+/// Returns the properties at the root that Anthropic does not accept, each with its replacement name.
 fn renamed(schema: &Value) -> BTreeMap<String, String> {
     let root = folded(schema, schema, DEEPEST);
     let names = root.get("properties").and_then(Value::as_object).into_iter().flat_map(Map::keys);
@@ -57,7 +57,7 @@ fn renamed(schema: &Value) -> BTreeMap<String, String> {
     refused.map(|name| (name.clone(), digested(name, name))).collect()
 }
 
-/// Gives properties at the root other names. The title keeps a property's own name, for the model.
+/// Renames properties at the root. The title keeps a property's own name, for the model.
 fn rename(root: &mut Map<String, Value>, names: &BTreeMap<String, String>) {
     if names.is_empty() {
         return;
@@ -84,7 +84,7 @@ fn rename(root: &mut Map<String, Value>, names: &BTreeMap<String, String>) {
     }
 }
 
-/// Adds `items` to an array schema. A list of schemas in its place is `prefixItems` of an older draft.
+/// Adds `items` to an array schema. If `items` is a list of schemas, it is the `prefixItems` of an older draft.
 fn add_items(schema: &mut Map<String, Value>) {
     if let Some(Value::Array(_)) = schema.get("items") {
         let first = schema.remove("items").unwrap_or_default();
@@ -103,7 +103,7 @@ fn add_items(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The most characters that OpenAI takes in the description of a function. Anthropic has no such limit.
+/// The maximum characters of a function description for OpenAI. Anthropic has no such limit.
 const LONGEST_DESCRIPTION: usize = 1024;
 
 fn describe(format: &mut Value, tool: &KnownTool, longest: usize) {
@@ -118,10 +118,10 @@ fn describe(format: &mut Value, tool: &KnownTool, longest: usize) {
     }
 }
 
-/// How many references and alternatives deep the root is looked into: a schema may refer to itself.
+/// The maximum depth of references and alternatives at the root: a schema may refer to itself.
 const DEEPEST: usize = 8;
 
-/// Returns the schema in the form that providers accept, with other names for some properties of the root.
+/// Returns the schema in the form that providers accept, with these names for properties at the root.
 fn accepted(schema: &Value, names: &BTreeMap<String, String>) -> Value {
     let mut root = folded(schema, schema, DEEPEST);
     rename(&mut root, names);
@@ -146,7 +146,7 @@ fn with_targets(mut folded: Value, whole: &Value) -> Value {
     folded
 }
 
-/// Changes a schema and all schemas in it, the outer ones first. Values and examples are no schemas.
+/// Changes a schema and all schemas in it, the outer ones first. Values and examples are not schemas.
 fn each_schema(schema: &mut Value, change: &mut impl FnMut(&mut Map<String, Value>)) {
     match schema {
         Value::Array(schemas) => {
@@ -170,12 +170,12 @@ fn each_schema(schema: &mut Value, change: &mut impl FnMut(&mut Map<String, Valu
     }
 }
 
-/// What the references of a folded schema lead to.
+/// The targets of the references in a folded schema.
 struct Targets<'a> {
-    /// The folded schema as it was, and the tool's own.
+    /// The folded schema before its references change. `whole` is the tool's own schema.
     before: &'a Value,
     whole: &'a Value,
-    /// The definition that a fragment's target becomes; `None` if the target stays where it is.
+    /// The definition that the target of a fragment becomes. `None` if the target stays where it is.
     names: BTreeMap<String, Option<String>>,
     numbers: usize,
     /// Definitions whose own references are not settled yet.
@@ -183,7 +183,7 @@ struct Targets<'a> {
 }
 
 impl Targets<'_> {
-    /// Changes the references of a schema that lose their targets.
+    /// Redirects the references of a schema that lost their targets. Removes those without a target.
     fn settle(&mut self, schema: &mut Value) {
         each_schema(schema, &mut |members| {
             if let Some(Value::String(reference)) = members.get_mut("$ref") {
@@ -195,9 +195,9 @@ impl Targets<'_> {
         });
     }
 
-    /// Returns a reference that has a target; `None` if there is none to be had.
+    /// Returns a reference that has a target, or `None` if no target exists.
     fn settled(&mut self, reference: &str) -> Option<String> {
-        // One target has many spellings, and is to be moved once.
+        // Decode the fragment: one target has many spellings, and must move only once.
         let fragment = reference.strip_prefix('#')?;
         let fragment = percent_decode_str(fragment).decode_utf8().ok()?.into_owned();
         if let Some(name) = self.names.get(&fragment) {
@@ -215,7 +215,7 @@ impl Targets<'_> {
         Some(name.map_or_else(|| reference.to_owned(), |name| to_definition(&name)))
     }
 
-    /// Returns a name for a definition that no other one has.
+    /// Returns an unused name for a definition.
     fn free_name(&mut self) -> String {
         loop {
             self.numbers += 1;
@@ -231,7 +231,7 @@ fn to_definition(name: &str) -> String {
     format!("#/$defs/{name}")
 }
 
-/// Returns what a fragment leads to: a pointer, or the name of an anchor.
+/// Returns the target of a fragment: a JSON Pointer, or the name of an anchor.
 fn at<'a>(schema: &'a Value, fragment: &str) -> Option<&'a Value> {
     if fragment.is_empty() || fragment.starts_with('/') {
         return schema.pointer(fragment);
@@ -246,7 +246,7 @@ fn at<'a>(schema: &'a Value, fragment: &str) -> Option<&'a Value> {
     }
 }
 
-/// Returns an object schema without alternatives and references of its own.
+/// Returns an object schema whose root has no alternatives and no reference.
 fn folded(schema: &Value, whole: &Value, deeper: usize) -> Map<String, Value> {
     let mut root = schema.as_object().cloned().unwrap_or_default();
     let reference = root.remove("$ref");
@@ -305,7 +305,7 @@ fn require(root: &mut Map<String, Value>, names: Vec<Value>) {
     }
 }
 
-/// Adds a branch's properties. A property that has another schema already may be either.
+/// Adds a branch's properties. A property that already has another schema may match either one.
 fn add_properties(root: &mut Map<String, Value>, mut branch: Map<String, Value>) {
     let Some(Value::Object(added)) = branch.remove("properties") else { return };
     let properties = root.entry("properties").or_insert_with(|| json!({}));

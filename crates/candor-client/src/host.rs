@@ -1,4 +1,4 @@
-//! What the host brings: answers to the server's questions, and ears for its news.
+//! The host's part: answers to the server's questions, and listeners for its notifications.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -27,34 +27,36 @@ use crate::listen::Listener;
 use crate::members::{DecodeObject as _, locked, object_of};
 use crate::unsent::{RunningRequest, RunningRequests};
 
-/// How far a call has come.
+/// The progress of a call.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Progress {
-    /// How much is done.
+    /// The amount that is done.
     pub done: f64,
-    /// Of how much, if that is known.
+    /// The total amount, if known.
     pub total: Option<f64>,
-    /// What is being done.
+    /// What the server is doing.
     pub message: Option<String>,
     approval: Option<ApprovalMark>,
 }
 
 impl Progress {
-    /// Returns true if the server says that the call waits for its operator's approval. An untrusted server's word is a claim.
+    /// Returns true if the server reports that the call waits for its operator's approval. From an untrusted server, this is only a
+    /// claim.
     #[must_use]
     pub fn waits_for_approval(&self) -> bool {
         self.approval.is_some()
     }
 
-    /// Returns the operation that waits, for `candor approvals` or the server's console. Only what has the form of an id is one.
+    /// Returns the operation that waits, for `candor approvals` or the server's console. Values that do not have the form of an id
+    /// are ignored.
     #[must_use]
     pub fn operation(&self) -> Option<&str> {
         self.approval.as_ref()?.operation.as_deref()
     }
 }
 
-/// A call that the server holds until its operator has decided.
+/// A call that the server holds until its operator decides.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ApprovalWait {
@@ -64,7 +66,7 @@ pub struct ApprovalWait {
     pub operation: Option<String>,
 }
 
-/// What a server puts beside its question or its progress if that is about an approval.
+/// The mark that a server adds to a question or to progress about an approval.
 #[derive(Debug, Clone)]
 struct ApprovalMark {
     operation: Option<String>,
@@ -80,38 +82,39 @@ impl ApprovalMark {
     }
 }
 
-/// A question to the person behind the client: a form to fill in.
+/// A question to the user of the client: a form to fill in, or a page to visit.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Elicitation {
-    /// What the server wants to know.
+    /// The text of the question.
     pub message: String,
-    /// The form: an object of plain values.
+    /// The schema of the form: an object of plain values.
     pub schema: Value,
-    /// The page to visit, if it is that and no form.
+    /// The page to visit, if there is one instead of a form.
     pub url: Option<String>,
     approval: Option<ApprovalMark>,
 }
 
 impl Elicitation {
-    /// Returns true if the server asks for approval of a call, which has not started: a form with one field, `decision`, which is
-    /// `approve` or `deny`. Only a trusted server's mark counts, so this is false for every question of an untrusted one.
+    /// Returns true if the server asks for approval of a call, which has not started. Such a form has one field, `decision`, with
+    /// the values `approve` and `deny`. Only a trusted server's mark counts, so this is false for every question of an untrusted
+    /// one.
     #[must_use]
     pub fn is_approval(&self) -> bool {
         self.approval.is_some()
     }
 
-    /// Returns the operation that an approval is about, as the server's operator sees it.
+    /// Returns the operation that needs approval, as the server's operator sees it.
     #[must_use]
     pub fn operation(&self) -> Option<&str> {
         self.approval.as_ref()?.operation.as_deref()
     }
 
-    /// Checks an answer against the form. A host that checks can ask its user again.
+    /// Checks an answer against the form. A host can then ask its user again.
     ///
-    /// The client checks each answer, too, and never sends one that does not fit. Then the call fails with
-    /// [`Error::InvalidAnswer`](crate::Error::InvalidAnswer), in both eras, whatever else runs and whatever the server makes of it.
-    /// Only a call that succeeds without the answer returns its result.
+    /// The client checks each answer, too, and never sends an invalid one. Instead, the call fails with
+    /// [`Error::InvalidAnswer`](crate::Error::InvalidAnswer), in both eras, whatever other calls run and whatever error the server
+    /// returns. Only a call that succeeds without the answer returns its result.
     pub async fn check(&self, answer: &Map<String, Value>) -> Result<(), Invalid> {
         let mut answer = answer.clone();
         fill_in_defaults(&mut answer, &self.schema);
@@ -119,14 +122,14 @@ impl Elicitation {
     }
 }
 
-/// What the person answered.
+/// The user's answer.
 #[derive(Debug, Clone, PartialEq)]
 pub enum ElicitReply {
-    /// The form, filled in. What is left out and has a default gets it.
+    /// The form, filled in. A missing field gets its default, if it has one.
     Accept(Map<String, Value>),
-    /// They do not want to.
+    /// The user declined.
     Decline,
-    /// They went away.
+    /// The user closed the form without an answer.
     Cancel,
 }
 
@@ -140,11 +143,11 @@ type WaitFn = Box<dyn Fn(ApprovalWait) + Send + Sync>;
 type HearFn = Box<dyn Fn(&str, &Object) + Send + Sync>;
 pub(crate) type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
 
-/// How many questions of a server are answered at a time, and how much memory they take.
+/// The maximum number of a server's questions that are answered at once. `QUESTION_BYTES` limits their memory.
 const QUESTIONS: usize = 64;
 const QUESTION_BYTES: usize = 64 * 1024 * 1024;
 
-/// What the client declares that it knows.
+/// The extensions that the client declares.
 const EXTENSIONS: [&str; 7] = [
     extension::TOOL_RESOLUTION,
     extension::DYNAMIC_ANNOTATIONS,
@@ -163,9 +166,9 @@ struct Answering {
 
 /// Why a question has no answer.
 pub(crate) enum ElicitFailure {
-    /// What the server is told.
+    /// The error that the server receives.
     Told(ErrorObject),
-    /// The host's answer does not fit the form.
+    /// The host's answer is invalid for the form.
     Invalid(Invalid),
 }
 
@@ -184,17 +187,17 @@ pub(crate) struct Host {
     pub(crate) roots: Option<Vec<Root>>,
     pub(crate) hear: Option<HearFn>,
     pub(crate) wait: Option<WaitFn>,
-    /// The server's marks count.
+    /// The server is trusted, so its marks count.
     pub(crate) trusted: bool,
     requests: RunningRequests,
     progress: Mutex<HashMap<RequestId, ProgressFn>>,
     listeners: Mutex<Vec<Weak<Listener>>>,
     answering: Mutex<HashMap<RequestId, Answering>>,
-    /// How many questions are being refused.
+    /// The number of questions that are being refused.
     refusing: AtomicUsize,
-    /// How often the list of tools was said to have changed.
+    /// How often the list of tools changed or may have changed.
     tools_changed: AtomicU64,
-    /// Answers that are kept, and the server that they are from.
+    /// The cache, and this server's name in it.
     pub(crate) kept: Option<(Cache, Arc<str>)>,
 }
 
@@ -205,7 +208,7 @@ impl fmt::Debug for Host {
 }
 
 impl Host {
-    /// What the client can do, as servers are told.
+    /// Returns the capabilities that the client declares to servers.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let mut can = ClientCapabilities::new();
         can.elicitation = self.elicit.is_some().then(|| {
@@ -221,12 +224,12 @@ impl Host {
         can
     }
 
-    /// Whether there is anything that a server may ask of it.
+    /// Returns true if a server may ask this client anything.
     pub(crate) fn is_asked(&self) -> bool {
         self.elicit.is_some() || self.sample.is_some() || self.roots.is_some()
     }
 
-    /// Hears of the progress of a request until what is returned is dropped.
+    /// Reports the progress of a request until the returned guard is dropped.
     pub(crate) fn follow(self: &Arc<Self>, id: &RequestId, progress: ProgressFn) -> ProgressGuard {
         locked(&self.progress).insert(id.clone(), progress);
         ProgressGuard { host: self.clone(), id: id.clone() }
@@ -242,19 +245,19 @@ impl Host {
         self.tools_changed.load(Ordering::Acquire)
     }
 
-    /// News may have been missed.
+    /// Notes that the client may have missed notifications.
     pub(crate) fn missed(&self) {
         self.tools_changed.fetch_add(1, Ordering::AcqRel);
     }
 
-    /// What is kept and is no longer so.
+    /// Removes cached answers that are no longer valid.
     fn forget(&self, which: &[&str]) {
         if let Some((cache, server)) = &self.kept {
             cache.forget(server, |method| which.contains(&method));
         }
     }
 
-    /// News from the server, in the order in which they came; returns when everybody has heard them.
+    /// Passes a notification to every listener, and returns after all have received it. Callers pass notifications in order.
     pub(crate) fn heard(&self, news: &Notification) {
         match news.method.as_str() {
             notification::PROGRESS => self.progressed(&news.params),
@@ -300,8 +303,8 @@ impl Host {
         }
     }
 
-    /// Answers a request of the server in a task of its own, because a person may take their time. `cost`: the memory that it takes.
-    /// `about`: the request whose stream it came on.
+    /// Answers a request of the server in its own task, because a user may take time. `cost`: the memory of the request, in bytes.
+    /// `about`: the request on whose stream it came.
     pub(crate) fn serve<F>(
         self: &Arc<Self>,
         request: Request,
@@ -324,7 +327,7 @@ impl Host {
         let about = about.cloned();
         let task = tokio::spawn(async move {
             let mut params = request.params;
-            // A modern server's question has it among its parameters: one form for both.
+            // A modern server's question has `_meta` among its parameters, so give a legacy one the same form.
             if !request.meta.is_empty() {
                 params.set("_meta", raw(&request.meta));
             }
@@ -342,18 +345,18 @@ impl Host {
                 }
             };
             send(message).await;
-            // Not before it is sent: who does not read its answers may not ask for more and more of them.
+            // Only after the answer is sent: a server that does not read its answers must not ask without limit.
             locked(&host.answering).remove(&request.id);
         });
         answering.insert(id, Answering { task: task.abort_handle(), cost });
     }
 
-    /// Notes that a request runs until what is returned is dropped.
+    /// Notes that a request runs, until the returned guard is dropped.
     pub(crate) fn running(&self) -> RunningRequest<'_> {
         self.requests.add()
     }
 
-    /// Says that it is too much at a time; to whoever goes on even then, nothing.
+    /// Reports to the server that the client is busy. If too many refusals are pending, sends nothing.
     fn refuse<F>(self: &Arc<Self>, id: RequestId, send: impl FnOnce(Vec<u8>) -> F + Send + 'static)
     where
         F: Future<Output = ()> + Send,
@@ -370,7 +373,7 @@ impl Host {
         });
     }
 
-    /// What the host says to a question, in whichever form it came.
+    /// Answers a question of either era.
     pub(crate) async fn answer(
         &self,
         question: &str,
@@ -418,7 +421,7 @@ impl Host {
     }
 }
 
-/// Hears of a request's progress while it is there.
+/// A guard that reports a request's progress until it is dropped.
 pub(crate) struct ProgressGuard {
     host: Arc<Host>,
     id: RequestId,
@@ -447,7 +450,7 @@ fn elicitation(params: &Object) -> Result<Elicitation, String> {
     Ok(Elicitation { message: asked.message, schema, url: None, approval })
 }
 
-/// What a person leaves out is what the form says it is.
+/// Fills in the defaults of the fields that the user left out.
 fn fill_in_defaults(form: &mut Map<String, Value>, schema: &Value) {
     let properties = schema.get("properties").and_then(Value::as_object);
     for (name, property) in properties.into_iter().flatten() {
@@ -458,7 +461,7 @@ fn fill_in_defaults(form: &mut Map<String, Value>, schema: &Value) {
 }
 
 async fn fits(form: &Map<String, Value>, schema: &Value) -> Result<(), Invalid> {
-    // A schema that cannot be read binds nobody.
+    // A schema that does not compile restricts nothing.
     let Ok(schema) = compile(schema).await else { return Ok(()) };
     schema.check(&Value::Object(form.clone()))
 }

@@ -16,19 +16,21 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`Client`]: a server within reach, behind a URL ([`Client::connect`]) or started as a program ([`Client::start`]). Which era it
-//!   speaks is found out; connections, sessions and programs that end are opened again.
-//! - [`Client::call_safely`]: what would this very call do, may it, and only then do it. [`Trust`] says whom to believe,
-//!   [`HostPolicy`] when to ask, [`ConfirmRequest`] what a person is shown.
-//! - [`Client::explain`], [`Client::preview`], [`Client::describe_for_model`]: the first half of that.
-//! - [`Client::call`]: the second half. [`Key`] and [`Retry`]: what is tried again, and never done twice.
-//! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]; [`Client::walk`], a whole tree
-//!   within limits.
+//! - [`Client`]: a server behind a URL ([`Client::connect`]) or a program to start ([`Client::start`]). The client detects the era.
+//!   It reopens connections, sessions and programs that have ended.
+//! - [`Client::call_safely`]: evaluates a call, asks for confirmation if needed, and then makes it. [`Trust`] sets whether the
+//!   server's hints count, [`HostPolicy`] when to ask. [`ConfirmRequest`] is what the user sees.
+//! - [`Client::explain`], [`Client::preview`], [`Client::describe_for_model`]: show what a call would do, without making it.
+//! - [`Client::call`]: makes a call without confirmation. [`Key`] and [`Retry`] control retries, so that no call runs twice by
+//!   accident.
+//! - [`Client::resources`], [`Client::children`], [`Client::metadata`], [`Client::read`], [`Client::listen`]: resources and their
+//!   changes. [`Client::walk`] walks a whole tree within limits.
 //! - [`config`]: servers from the configuration files of the user's hosts.
-//! - [`Connect`]: answers for the server's questions, time-outs, limits, tokens.
+//! - [`Connect`]: answers to the server's questions, timeouts, limits, tokens.
 //!
-//! One request, in the order of the code: `call` or `safely` → `rounds` (questions of the server) → `client` (session, breaker) → `session` (id,
-//! `_meta`, time) → `link` (a POST, or a line) → `host`, which hears what the server says meanwhile.
+//! A request passes these modules in order: `call` or `safely` → `rounds` (questions of the server) → `client` (session, breaker) →
+//! `session` (id, `_meta`, timeout) → `link` (a POST, or a line). Meanwhile, `host` receives the server's questions, progress and
+//! notifications.
 
 mod breaker;
 mod cache;
@@ -88,7 +90,7 @@ pub use tools::{KnownTool, Tools, UnusableTool};
 pub use uri::is_same_uri;
 pub use walk::{Snapshot, Step, Walk, WalkError, WalkStop};
 
-/// What the guide shows compiles.
+/// The guide. Doctests compile its examples.
 #[cfg(doctest)]
 #[doc = include_str!("../../../docs/client.md")]
 struct Guide;

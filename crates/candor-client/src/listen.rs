@@ -1,4 +1,4 @@
-//! Hearing of changes, in both eras: a modern stream of news, or legacy subscriptions.
+//! Listens for changes: through a stream in the modern era, through subscriptions in the legacy era.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -19,7 +19,7 @@ use crate::members::{DecodeObject as _, locked};
 use crate::resources::about;
 use crate::session::OutgoingRequest;
 
-/// Something is not as it was.
+/// What has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Change {
@@ -31,14 +31,14 @@ pub enum Change {
     Resources,
     /// The resource with this URI.
     Resource(String),
-    /// The connection was lost and is there again: whatever happened in between was missed.
+    /// The client lost the connection and is connected again. It missed any changes in between.
     Resumed,
-    /// The server sent more than is kept for a listener that does not look: those changes were missed.
+    /// The server sent more changes than the client stores until the listener reads them. Those changes are lost.
     Missed,
 }
 
 impl Change {
-    /// How much memory it takes, about.
+    /// Returns its approximate memory, in bytes.
     fn size(&self) -> usize {
         match self {
             Self::Resource(uri) => size_of::<Self>() + uri.len(),
@@ -47,17 +47,17 @@ impl Change {
     }
 }
 
-/// How often a listener of the legacy era looks whether its session is still there.
+/// How often a legacy listener checks that its session still exists.
 const LOOKS: Duration = Duration::from_secs(2);
 
-/// A stream that lives this long was worth opening.
+/// A stream that lives this long counts as a success.
 const LASTING: Duration = Duration::from_secs(5);
 
-/// Changes that are kept for a listener that does not look, and how many bytes they take.
+/// The maximum number of stored changes until the listener reads them. `MOST_BYTES` limits their memory.
 const MOST_CHANGES: usize = 10_000;
 const MOST_BYTES: usize = 4 * 1024 * 1024;
 
-/// Changes in their order, each once.
+/// Changes in order, each stored once.
 #[derive(Debug, Default)]
 struct ChangeQueue {
     queue: VecDeque<Change>,
@@ -65,13 +65,13 @@ struct ChangeQueue {
 }
 
 impl ChangeQueue {
-    /// Returns true if there is something new to look at.
+    /// Adds a change. Returns false if it is already queued.
     fn push(&mut self, change: Change) -> bool {
         if self.queue.contains(&change) {
             return false;
         }
         let full = self.queue.len() >= MOST_CHANGES || self.bytes + change.size() > MOST_BYTES;
-        // All of them, and the loss is named: a gap in the middle would look like the whole.
+        // Drop all changes and report the loss: a gap in the middle would go unnoticed.
         let change = if full {
             *self = Self::default();
             Change::Missed
@@ -90,7 +90,7 @@ impl ChangeQueue {
     }
 }
 
-/// What to hear of.
+/// The changes to listen for.
 #[derive(Debug, Clone, Default)]
 pub struct Interest {
     lists: bool,
@@ -98,20 +98,20 @@ pub struct Interest {
 }
 
 impl Interest {
-    /// Nothing yet.
+    /// Creates an empty interest.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The lists of tools, prompts and resources.
+    /// Adds the lists of tools, prompts and resources.
     #[must_use]
     pub fn lists(mut self) -> Self {
         self.lists = true;
         self
     }
 
-    /// A resource.
+    /// Adds a resource.
     #[must_use]
     pub fn resource(mut self, uri: impl Into<String>) -> Self {
         self.uris.push(uri.into());
@@ -119,7 +119,7 @@ impl Interest {
     }
 }
 
-/// Whoever waits for changes. What was not yet looked at is kept once, however often it changed.
+/// The receiver of changes. A change that is not yet read is stored once, however often it happened.
 #[derive(Debug)]
 pub(crate) struct Listener {
     interest: Interest,
@@ -137,7 +137,7 @@ impl Listener {
             notification::RESOURCES_CHANGED if self.interest.lists => Change::Resources,
             notification::RESOURCE_UPDATED => {
                 let uri = news.params.read::<String>("uri").ok().flatten();
-                // A server may tell of what stands beneath.
+                // A server may also report changes of resources inside this one.
                 let wanted = |uri: &String| self.interest.uris.iter().any(|at| is_beneath(uri, at));
                 match uri.filter(wanted) {
                     Some(uri) => Change::Resource(uri),
@@ -179,13 +179,13 @@ fn no_method() -> Error {
     Error::Unsupported(format!("the method {}, so it reports no changes", method::LISTEN))
 }
 
-/// Whether a URI is this one, or stands beneath it.
+/// Returns true if a URI is `at`, or inside it.
 fn is_beneath(uri: &str, at: &str) -> bool {
     let rest = uri.strip_prefix(at);
     rest.is_some_and(|rest| rest.is_empty() || at.ends_with('/') || rest.starts_with('/'))
 }
 
-/// Changes as they come, until it is dropped.
+/// A stream of changes. Drop it to unsubscribe.
 ///
 /// ```no_run
 /// use candor_client::{Change, Client, Interest};
@@ -204,14 +204,14 @@ fn is_beneath(uri: &str, at: &str) -> bool {
 #[derive(Debug)]
 pub struct ChangeStream {
     listener: Arc<Listener>,
-    /// Holds the stream open.
+    /// The task that keeps the stream open.
     task: Option<JoinHandle<()>>,
-    /// Legacy subscriptions, to be ended.
+    /// The legacy subscriptions to end on drop.
     subscribed: Option<(Client, Vec<String>)>,
 }
 
 impl ChangeStream {
-    /// The next change.
+    /// Waits for the next change, and returns it.
     pub async fn next(&mut self) -> Change {
         loop {
             let more = self.listener.more.notified();
@@ -231,7 +231,7 @@ impl Drop for ChangeStream {
         if let (Some((client, uris)), Ok(runtime)) =
             (self.subscribed.take(), tokio::runtime::Handle::try_current())
         {
-            // A session that has ended took its subscriptions along: no server is started to end them.
+            // A session that has ended took its subscriptions with it. Do not start a server to end them.
             let Some(session) = client.open_session() else { return };
             runtime.spawn(async move {
                 for uri in uris {
@@ -246,7 +246,7 @@ impl Drop for ChangeStream {
 }
 
 impl Client {
-    /// Hears of changes. Fails if the server does not tell of any of the resources.
+    /// Subscribes to changes. Fails if the server does not report changes of every requested resource.
     pub async fn listen(&self, interest: Interest) -> Result<ChangeStream, Error> {
         let session = self.session().await?;
         let listener = Arc::new(Listener {
@@ -277,7 +277,7 @@ impl Client {
         (interest.lists && !lists.contains(&Some(true))).then(no_list_changes)
     }
 
-    /// Returns true if each of these resources says itself that it can be subscribed to, whatever the server says of all of them.
+    /// Returns true if the metadata of each resource says that it can be subscribed to, whatever the server's capabilities say.
     async fn are_subscribable(&self, uris: &[String]) -> bool {
         for uri in uris {
             let metadata = self.metadata(uri).await.ok();
@@ -304,7 +304,7 @@ impl Client {
                 subscribed.push(uri);
             }
         }
-        // A session that ends takes its subscriptions along.
+        // A session that ends takes its subscriptions with it, so this task subscribes again.
         let (client, listener) = (self.clone(), listening.listener.clone());
         listening.task = Some(tokio::spawn(async move { client.keep_subscribed(&listener).await }));
         Ok(listening)
@@ -332,7 +332,7 @@ impl Client {
         }
     }
 
-    /// How long a listener waits after this number of failures, before it connects again.
+    /// Returns how long a listener waits before it reconnects, after this number of failures.
     fn pause(&self, failed: u32) -> Duration {
         let wait = self.retry().base.saturating_mul(2_u32.saturating_pow(failed.min(8)));
         wait.min(self.retry().cap)
@@ -349,7 +349,7 @@ impl Client {
         let told = tokio::time::timeout(wait, told).await;
         let honoured = match told {
             Ok(Ok(Ok(honoured))) => honoured,
-            // A server without the capability need not know the method.
+            // A server without the capability may lack the method, too.
             Ok(Ok(Err(error @ (Error::Server(_) | Error::Unsupported(_))))) => {
                 return Err(self.lacks(&listener.interest).unwrap_or(error));
             }
@@ -379,7 +379,7 @@ impl Client {
         }
     }
 
-    /// Asks for the stream again whenever it ends.
+    /// Opens the stream, and opens it again whenever it ends.
     async fn hold_open(
         &self,
         listener: &Arc<Listener>,
@@ -423,7 +423,7 @@ impl Client {
             };
             let ended = tokio::select! {
                 ended = &mut request => {
-                    // It may have come with the end.
+                    // The acknowledgment may have come together with the end.
                     if let Ok(honoured) = told.try_recv() {
                         acknowledged(honoured);
                     }
@@ -441,7 +441,7 @@ impl Client {
                 let _ = tell.send(Err(if unknown { no_method() } else { error }));
                 return;
             }
-            // A stream that is cut at once is no success, however often the server opens it.
+            // A stream that is cut at once is not a success, however often the server opens one.
             failed = if since.is_some_and(|at| at.elapsed() >= LASTING) { 1 } else { failed + 1 };
             tokio::time::sleep(self.pause(failed)).await;
         }

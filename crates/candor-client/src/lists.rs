@@ -1,4 +1,4 @@
-//! Lists, page by page, up to their end or to ours.
+//! Reads lists page by page, up to their end or the client's limits.
 
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -16,14 +16,14 @@ use crate::error::Error;
 use crate::members::members_of;
 use crate::session::OutgoingRequest;
 
-/// A place in a list.
+/// A position in a list.
 #[derive(Debug)]
 pub(crate) struct Pages {
     method: &'static str,
     member: &'static str,
     params: Object,
     next: NextPage,
-    /// Digests of the cursors: those may be as long as the server likes.
+    /// Digests of the cursors, because a server may send cursors of any length.
     seen: HashSet<[u8; 32]>,
     read: usize,
 }
@@ -54,12 +54,12 @@ pub(crate) struct Page {
     answer: Arc<RawValue>,
     entries: usize,
     lasts: Duration,
-    /// The memory that its entries take once they are read, about.
+    /// The approximate memory of its entries once they are read, in bytes.
     pub(crate) cost: usize,
 }
 
 impl Page {
-    /// Its entries, each as its text.
+    /// Returns the entries as JSON text.
     pub(crate) fn entries(&self, member: &'static str) -> Result<Vec<Json<'_>>, Error> {
         let mut all = Vec::new();
         for (name, value) in Json::from(&*self.answer).entries() {
@@ -71,7 +71,7 @@ impl Page {
         Ok(all)
     }
 
-    /// Its entries as values. One that cannot be read is left out, and the log says so.
+    /// Returns the entries as values. Skips and logs an unreadable entry.
     pub(crate) fn read<T: Decode>(&self, member: &'static str) -> Result<Vec<T>, Error> {
         let entries = self.entries(member)?.into_iter();
         Ok(entries
@@ -87,7 +87,7 @@ impl Page {
 }
 
 impl Client {
-    /// A whole list. One that cannot be read into memory is not read to its end.
+    /// Returns a whole list. Fails if it takes more memory than the limit.
     pub(crate) async fn list<T: Decode + Send>(
         &self,
         method: &'static str,
@@ -100,9 +100,9 @@ impl Client {
         Ok(all)
     }
 
-    /// Reads a list page by page, so that no more than one is in memory as it came. Returns for how long the list may be kept: the
-    /// shortest of what the pages say; zero if one says nothing. A server that gives one page twice, or never ends, is told from one
-    /// with a long list.
+    /// Reads a list page by page, so that at most one page is in memory as received. Returns how long the list may be cached: the
+    /// shortest time of its pages, or zero if a page has none. Fails with [`Error::Endless`] if the server repeats a cursor or
+    /// exceeds the limits on pages and entries.
     pub(crate) async fn each_page(
         &self,
         method: &'static str,
@@ -133,7 +133,7 @@ impl Client {
         tokio::time::timeout(after, read).await.map_err(|_| Error::TimedOut { after })?
     }
 
-    /// The next page of a list; `None` after the last.
+    /// Returns the next page of a list, or `None` after the last.
     pub(crate) async fn next_page(&self, pages: &mut Pages) -> Result<Option<Page>, Error> {
         let Pages { method, member, .. } = *pages;
         let mut params = pages.params.clone();
@@ -168,7 +168,7 @@ impl Client {
         Ok(Some(Page { answer, entries, lasts, cost }))
     }
 
-    /// An answer that is still good, or a new one.
+    /// Returns a cached answer that is still fresh, or a new one.
     pub(crate) async fn kept_or_asked(
         &self,
         method: &'static str,
@@ -192,7 +192,7 @@ impl Client {
         }
         let answer = self.ask_in_rounds(wish).await?;
         let hint = members_of(&answer.result).ok().and_then(|members| Hint::of(&members));
-        // What depends on what somebody answered is nobody else's.
+        // An answer that depends on a user's input must not be shared.
         let hint = hint.filter(|_| answer.rounds == 0);
         if let (Some(place), Some(hint)) = (place, hint) {
             self.cache().keep(place, &answer.result, hint);

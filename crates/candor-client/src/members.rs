@@ -1,4 +1,4 @@
-//! The members of messages, and what is behind a lock: what more than one room reads.
+//! Helpers for the members of messages, for quoted text and for locks.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -6,15 +6,15 @@ use candor_protocol::Message;
 use candor_protocol::json::{Decode as _, Json, Malformed, Object, RawValue, raw};
 use serde_json::{Map, Value};
 
-/// What is behind a lock, also after somebody has panicked with it in hand.
+/// Locks a mutex, even if another holder panicked.
 pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Letters of a server's text that an error repeats.
+/// The maximum characters of a server's text in an error.
 const QUOTED: usize = 100;
 
-/// Returns a text of the server for a message: in quotes, on one line, and cut.
+/// Returns a server's text for a message: quoted, on one line, and shortened.
 pub(crate) fn quoted(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{:?}…", &text[..end]),
@@ -22,17 +22,17 @@ pub(crate) fn quoted(text: &str) -> String {
     }
 }
 
-/// The members of a value that should be an object.
+/// Returns the members of a JSON value, which must be an object.
 pub(crate) fn members_of(json: &RawValue) -> Result<Object, Malformed> {
     Object::decode(Json::from(json))
 }
 
-/// The same of one that is.
+/// Converts a JSON map to an object.
 pub(crate) fn object_of(members: &Map<String, Value>) -> Object {
     members.iter().map(|(name, value)| (name.clone(), raw(value))).collect()
 }
 
-/// Reading a message out of members that are somebody else's.
+/// Decodes a message from members that it does not own.
 pub(crate) trait DecodeObject: Sized {
     fn decode_object(object: &Object) -> Result<Self, Malformed>;
 }

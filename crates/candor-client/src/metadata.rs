@@ -1,4 +1,4 @@
-//! What a resource is, without its content: from `resources/metadata`, or from what else a server without that method shows.
+//! The metadata of a resource: from `resources/metadata`, or from other methods if the server lacks that one.
 
 use candor_protocol::names::method;
 use candor_protocol::rpc::{ErrorObject, code};
@@ -13,18 +13,18 @@ use crate::resources::{Contents, about, is_missing_method};
 use crate::session::{OutgoingRequest, Session};
 use crate::uri::is_same_uri;
 
-/// What is known of a resource, without its content.
+/// The metadata of a resource, and how the client found it.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ResourceDescription {
     /// The resource.
     pub resource: Resource,
-    /// The answer of `resources/metadata`, if the description does not come from there: an error that may mean that the server does not
-    /// have the method, or that it refuses this resource.
+    /// The error of `resources/metadata`, if the description comes from elsewhere. It may mean that the server lacks the method, or
+    /// that it refuses this resource.
     pub refused: Option<Error>,
-    /// What was read, if only a read described it. Its contents may have other URIs.
+    /// The contents, if only a read described the resource. They may have other URIs.
     pub read: Option<Contents>,
-    /// Only a read shows what is beneath it: the server does not list that.
+    /// Only a read shows the children, because the server does not list them.
     pub(crate) opens_by_read: bool,
 }
 
@@ -38,23 +38,24 @@ impl From<Resource> for ResourceDescription {
 enum MetadataFailure {
     /// The server does not have the method.
     Missing,
-    /// The server may not have the method, or refuses this resource.
+    /// The server may lack the method, or it refuses this resource.
     Doubtful(Error),
     /// The server has the method, and this is its answer.
     Refused(Error),
 }
 
 impl Client {
-    /// Returns what a resource is, without its content: from `resources/metadata` if the server has that method, otherwise from the
-    /// list, or else by reading it.
+    /// Returns the metadata of a resource: from `resources/metadata` if the server has that method, otherwise from the list, or
+    /// else from a read.
     ///
-    /// A container that reads as its children alone has no metadata of its own then: the result has the requested URI, and says that
-    /// it can be listed if the server lists its children.
+    /// If a read of a container returns only its children, the container has no metadata of its own. The result then has the
+    /// requested URI. It says that the resource can be listed if the server lists its children.
     pub async fn metadata(&self, uri: &str) -> Result<Resource, Error> {
         Ok(self.describe(uri).await?.resource)
     }
 
-    /// Returns what [`Client::metadata`] does, and the error of `resources/metadata` if it leaves in doubt whether the server has that method.
+    /// Returns what [`Client::metadata`] does, and the error of `resources/metadata` if it is unclear whether the server has that
+    /// method.
     pub async fn describe(&self, uri: &str) -> Result<ResourceDescription, Error> {
         let session = self.need_resources().await?;
         let refused = match self.ask_metadata(&session, uri).await {
@@ -65,7 +66,8 @@ impl Client {
         };
         let listed = self.resources().await.unwrap_or_default();
         let is_it = |resource: &&Resource| is_same_uri(&resource.uri, uri);
-        // A server that has the method describes what it lists, and then its error about this resource is an answer.
+        // A server with the method also describes the resources that it lists. If it does, its error about this resource is a real
+        // answer.
         if let Some(refused) = &refused
             && let Some(other) = listed.iter().find(|resource| !is_it(resource))
         {
@@ -81,7 +83,7 @@ impl Client {
             None => self.describe_contents(uri).await,
         };
         match (described, refused) {
-            // What the server says about metadata is nearer to the question.
+            // The server's error about the metadata answers the question more directly than that of a read.
             (Err(Error::Server(_) | Error::Protocol(_)), Some(refused)) => Err(refused),
             (described, refused) => {
                 described.map(|described| ResourceDescription { refused, ..described })
@@ -123,7 +125,7 @@ impl Client {
         }
     }
 
-    /// Describes a resource by what a read of it returns: its own content, or proof that it is a container.
+    /// Describes a resource by the result of a read: its own content, or evidence that it is a container.
     async fn describe_contents(&self, uri: &str) -> Result<ResourceDescription, Error> {
         let contents = self.read(uri).await?;
         let own = contents.own().next().cloned();
@@ -153,7 +155,7 @@ impl Client {
     }
 }
 
-/// Returns true if an error says that it is about this resource.
+/// Returns true if an error is about this resource.
 fn is_about(error: &ErrorObject, uri: &str) -> bool {
     let data = error.data.as_ref().map(|data| serde_json::from_str(data.get()));
     let data: Option<serde_json::Value> = data.and_then(Result::ok);
@@ -161,8 +163,8 @@ fn is_about(error: &ErrorObject, uri: &str) -> bool {
     error.code() == code::RESOURCE_NOT_FOUND || named.is_some_and(|named| is_same_uri(named, uri))
 }
 
-/// Returns true if an error may mean that the server does not know the method. Some SDKs answer unknown methods with other codes than
-/// -32601: the Python SDK with -32602, others with -32600, -32603 or no result that can be read.
+/// Returns true if an error may mean that the server does not know the method. Some SDKs answer unknown methods with other codes
+/// than -32601: the Python SDK with -32602, others with -32600, -32603 or an unreadable result.
 fn may_be_unknown(error: &Error) -> bool {
     match error {
         Error::Server(error) => matches!(
@@ -175,7 +177,7 @@ fn may_be_unknown(error: &Error) -> bool {
     }
 }
 
-/// What a content says of its resource.
+/// Returns the metadata of the resource in a content.
 pub(crate) fn described(content: ResourceContents) -> Resource {
     let name = content.name.unwrap_or_else(|| content.uri.clone());
     let mut resource = Resource::new(content.uri, name);

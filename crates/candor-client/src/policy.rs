@@ -1,28 +1,28 @@
-//! Whom to believe, and when to ask.
+//! Which servers to trust, and when to ask for confirmation.
 
 use std::collections::{HashMap, HashSet};
 
 use candor_hints::{AskLevel, DeclaredHints, Hints, Verdict};
 
-/// How far a server's own words about its tools are believed.
+/// Whether a server's hints count.
 ///
-/// Hints are what a server says of itself: whoever wants to delete files can call it reading.
+/// Hints are the server's own claims: a server that deletes files can declare its tool read-only.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub enum Trust {
-    /// Not at all: what it says may add caution and never removes any. Whatever the host has not classified itself is the worst case.
+    /// The hints may add caution, but never remove any. A tool that the host has not classified counts as the worst case.
     #[default]
     Untrusted,
-    /// It says what is so.
+    /// The hints count.
     Trusted,
 }
 
-/// What a host lets happen without asking.
+/// The host's policy: which calls need confirmation, and which are denied.
 ///
 /// ```
 /// use candor_client::{AskLevel, Hints, HostPolicy};
 ///
 /// let policy = HostPolicy::ask(AskLevel::Writes)
-///     .classify("list_files", Hints::READS.closed_world())   // the host's own opinion: of use with strangers
+///     .classify("list_files", Hints::READS.closed_world())   // the host's own hints, for untrusted servers
 ///     .deny("drop_database");
 /// ```
 #[derive(Debug, Clone)]
@@ -43,7 +43,7 @@ impl Default for HostPolicy {
 }
 
 impl HostPolicy {
-    /// Asks about such calls.
+    /// Creates a policy that asks about the calls of this level.
     #[must_use]
     pub fn ask(ask: AskLevel) -> Self {
         Self {
@@ -57,50 +57,50 @@ impl HostPolicy {
         }
     }
 
-    /// Asks also about calls that reach outside and do more than read.
+    /// Also asks about calls that do more than read and may reach external systems.
     #[must_use]
     pub fn and_what_reaches_outside(mut self) -> Self {
         self.outside = true;
         self
     }
 
-    /// The host's own opinion of a tool: what its calls do at worst. What the server says explicitly can make it worse.
+    /// Sets the host's own hints for a tool: the worst effect of its calls. Explicit hints of the server can make it worse.
     #[must_use]
     pub fn classify(mut self, tool: impl Into<String>, hints: Hints) -> Self {
         self.own.insert(tool.into(), hints);
         self
     }
 
-    /// Never calls this tool.
+    /// Denies all calls of this tool.
     #[must_use]
     pub fn deny(mut self, tool: impl Into<String>) -> Self {
         self.denied.insert(tool.into());
         self
     }
 
-    /// Does not ask the server what a call would do where the tool's static hints lead to the same decision.
+    /// Does not ask the server to evaluate a call if the tool's static hints lead to the same decision.
     #[must_use]
     pub fn skip_where_static_suffices(mut self) -> Self {
         self.skip_where_static_suffices = true;
         self
     }
 
-    /// Goes on where a server was asked what a call would do and failed, and the tool declares nothing: as the worst case.
+    /// Continues if the server fails to evaluate a call and the tool declares nothing. The call then counts as the worst case.
     #[must_use]
     pub fn proceed_unforeseen(mut self) -> Self {
         self.proceed_unforeseen = true;
         self
     }
 
-    /// Asks once what a call would do, and keeps the answer for the same arguments: where the server is known, and says that the
-    /// tool's effects are a table, which says the same as long as the tool is the same. When its tools have changed, it is asked anew.
+    /// Caches evaluations by their arguments, if the server is trusted and the tool has an effect table. Such a table gives the
+    /// same answer as long as the tool stays the same. After a change of the server's tools, the client asks again.
     #[must_use]
     pub fn keep_answers(mut self) -> Self {
         self.keeps_answers = true;
         self
     }
 
-    /// What becomes of a call that does this.
+    /// Returns the verdict on a call with these hints.
     #[must_use]
     pub fn judge(&self, tool: &str, hints: Hints) -> Verdict {
         if self.denied.contains(tool) {
@@ -114,8 +114,8 @@ impl HostPolicy {
         }
     }
 
-    /// What a call does, for all that this host may assume: from what the server declared, what it answered for these
-    /// arguments, and how far it is believed.
+    /// Returns the worst effect that this host must assume, from what the server declares, what it answered for these arguments,
+    /// and whether it is trusted.
     #[must_use]
     pub fn effective(
         &self,
@@ -126,7 +126,7 @@ impl HostPolicy {
     ) -> Hints {
         let own = self.own.get(tool);
         let said = |declared: &DeclaredHints| match own {
-            // Where the server is silent, the host's opinion counts; where it is not, the worse of both.
+            // The host's hints fill the gaps. Where the server reports a hint, the worse of both counts.
             Some(own) => filled(declared, *own).effective().hints.join(*own),
             None => declared.effective().hints,
         };
@@ -147,7 +147,7 @@ fn filled(declared: &DeclaredHints, own: Hints) -> DeclaredHints {
         destructive: declared.destructive.or(own.destructive),
         idempotent: declared.idempotent.or(own.idempotent),
         open_world: declared.open_world.or(own.open_world),
-        // The host's own effect is joined to the hints; the server's makes its hints exact.
+        // The caller joins the host's own effect to the hints. The server's effect makes its hints exact.
         effect: declared.effect.or(own.effect),
     }
 }

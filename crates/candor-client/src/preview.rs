@@ -1,4 +1,4 @@
-//! A tool's own preview of a call, which is a call, too.
+//! A tool's preview of a call. The preview is a call, too.
 
 use std::sync::Arc;
 
@@ -12,11 +12,12 @@ use crate::error::{Error, RefusalSource};
 use crate::result::CallResult;
 use crate::tools::KnownTool;
 
-/// What a tool's own preview shows of a call.
+/// The result of a tool's preview.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Preview {
-    /// What it says, block by block, without what it says to models: how to go on, with a token that is nobody's to read.
+    /// The content, block by block. Blocks for models are left out: they say how to continue, and contain the token, which is not
+    /// for users.
     pub content: Vec<Content>,
     /// The token to send with the call; see [`Call::plan_token`].
     pub plan_token: Option<String>,
@@ -33,7 +34,7 @@ impl Preview {
         Self { content: told.cloned().collect(), plan_token }
     }
 
-    /// All its text.
+    /// Returns all its text.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.content.iter().filter_map(Content::as_text).collect();
@@ -42,8 +43,9 @@ impl Preview {
 }
 
 impl Client {
-    /// What the tool's own preview shows of a call; `None`: it has none. The preview is a call, too: only one that reads, for all that
-    /// the host may assume, is made, and others are [refused](Error::Refused). Key and plan token of the call are not sent with it.
+    /// Runs the tool's preview of a call; returns `None` if the tool has none. The preview is a call, too. It runs only if the host
+    /// may assume that it just reads; otherwise it is [refused](Error::Refused). The call's key and plan token are not sent with
+    /// it.
     ///
     /// ```no_run
     /// use candor_client::Client;

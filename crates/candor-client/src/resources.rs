@@ -1,4 +1,4 @@
-//! Resources: what there is, what is beneath, what is in it.
+//! Resources: their lists, children and contents.
 
 use std::borrow::Cow;
 
@@ -14,7 +14,7 @@ use crate::error::Error;
 use crate::session::Session;
 use crate::uri::is_same_uri;
 
-/// What was read of a resource: one content, or several formats of the same, or several resources.
+/// The contents of a resource: one content, several formats of it, or several resources.
 ///
 /// ```no_run
 /// # async fn example(client: &candor_client::Client) -> Result<(), candor_client::Error> {
@@ -31,14 +31,14 @@ pub struct Contents {
 }
 
 impl Contents {
-    /// All of it.
+    /// Returns all contents.
     #[must_use]
     pub fn all(&self) -> &[ResourceContents] {
         &self.all
     }
 
-    /// The formats of the very resource that was asked for. A server of the old kind may have sent others beside it, or only
-    /// others: then the first counts.
+    /// Returns the formats of the requested resource. An older server may send other resources with it, or only others. If it sends
+    /// only others, the first content counts.
     #[must_use]
     pub fn formats(&self) -> Vec<&ResourceContents> {
         let own: Vec<_> = self.own().collect();
@@ -48,19 +48,20 @@ impl Contents {
         }
     }
 
-    /// The contents that have the requested URI, however it is spelled.
+    /// Returns the contents with the requested URI, in any spelling.
     pub(crate) fn own(&self) -> impl Iterator<Item = &ResourceContents> {
         self.all.iter().filter(|content| is_same_uri(&content.uri, &self.uri))
     }
 
-    /// The format that is liked best: types in order of preference, `text/*` for all of a kind. Without a match the first.
+    /// Returns the preferred format: `types` are media types in order of preference, such as `text/*` for all text. Without a
+    /// match, returns the first format.
     #[must_use]
     pub fn preferred(&self, types: &[&str]) -> Option<&ResourceContents> {
         let found = types.iter().find_map(|wanted| self.format(wanted));
         found.or(self.formats().first().copied())
     }
 
-    /// The first format of this type, `text/*` for all of a kind.
+    /// Returns the first format of this media type, such as `text/*` for all text.
     #[must_use]
     pub fn format(&self, wanted: &str) -> Option<&ResourceContents> {
         self.formats().into_iter().find(|content| {
@@ -68,7 +69,8 @@ impl Contents {
         })
     }
 
-    /// What a listable resource sent of what stands beneath it. May be a part of it only; see [`Client::children`].
+    /// Returns the contents of the children, if the server sent them with a listable resource. They may be incomplete; see
+    /// [`Client::children`].
     #[must_use]
     pub fn others(&self) -> Vec<&ResourceContents> {
         self.all.iter().filter(|content| !is_same_uri(&content.uri, &self.uri)).collect()
@@ -83,7 +85,7 @@ fn is_kind_of(given: &str, wanted: &str) -> bool {
     }
 }
 
-/// The bytes of a content, whichever way they came.
+/// Returns the bytes of a content, from its text or its blob.
 pub fn bytes_of(content: &ResourceContents) -> Result<Cow<'_, [u8]>, Error> {
     match (&content.text, &content.blob) {
         (Some(text), _) => Ok(Cow::Borrowed(text.as_bytes())),
@@ -97,13 +99,13 @@ pub fn bytes_of(content: &ResourceContents) -> Result<Cow<'_, [u8]>, Error> {
 }
 
 impl Client {
-    /// The resources that the server lists, all pages.
+    /// Returns the resources that the server lists, all pages.
     pub async fn resources(&self) -> Result<Vec<Resource>, Error> {
         self.need_resources().await?;
         self.list(method::RESOURCES_LIST, "resources", &Object::new()).await
     }
 
-    /// Its templates, all pages.
+    /// Returns the resource templates of the server, all pages.
     pub async fn templates(&self) -> Result<Vec<ResourceTemplate>, Error> {
         self.need_resources().await?;
         let listed =
@@ -114,9 +116,9 @@ impl Client {
         }
     }
 
-    /// Returns the direct children of a resource, all pages. `None`: the server cannot list children.
+    /// Returns the direct children of a resource, all pages, or `None` if the server cannot list children.
     ///
-    /// The resource must have `capabilities.list`; servers answer with an error if it has not.
+    /// The resource must have `capabilities.list`; otherwise servers return an error.
     pub async fn children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Error> {
         let session = self.need_resources().await?;
         for method in ways_to_list(&session) {
@@ -132,7 +134,7 @@ impl Client {
         Ok(None)
     }
 
-    /// The content of a resource.
+    /// Reads the content of a resource.
     pub async fn read(&self, uri: &str) -> Result<Contents, Error> {
         self.need_resources().await?;
         let (answer, _) = self.kept_or_asked(method::RESOURCES_READ, about(uri)).await?;
@@ -140,7 +142,7 @@ impl Client {
         Ok(Contents { uri: uri.to_owned(), all })
     }
 
-    /// Returns the first direct children of a resource, up to a page. `None`: the server cannot list children.
+    /// Returns the first direct children of a resource, up to a page, or `None` if the server cannot list children.
     pub(crate) async fn first_children(&self, uri: &str) -> Result<Option<Vec<Resource>>, Error> {
         let session = self.need_resources().await?;
         for method in ways_to_list(&session) {
@@ -165,7 +167,7 @@ impl Client {
     }
 }
 
-/// Returns the methods that list children, the best first. Every server with resources may have the first one.
+/// Returns the methods that list children, the best first. Any server with resources may support the first one.
 pub(crate) fn ways_to_list(session: &Session) -> Vec<&'static str> {
     let mut ways = Vec::new();
     if session.scopes_lists() != Some(false) {
@@ -183,7 +185,7 @@ pub(crate) fn is_missing_method(error: &Error) -> bool {
         || matches!(error, Error::Http { status: 404 | 405, .. })
 }
 
-/// For messages about one resource.
+/// Returns the parameters of a request about one resource.
 pub(crate) fn about(uri: &str) -> Object {
     let mut params = Object::new();
     params.set("uri", raw(uri));

@@ -1,4 +1,4 @@
-//! What came of a call.
+//! The result of a call.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,10 +10,10 @@ use candor_schema::BOX_KEYWORD;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-/// Another vendor's mark for a boxed value, which stands under `result`.
+/// Another vendor's mark for a boxed value. Its box has the member `result`.
 const OTHER_BOX_KEYWORD: &str = "x-fastmcp-wrap-result";
 
-/// The result of a call. A tool that failed has one, too.
+/// The result of a call. A tool that failed returns one, too.
 ///
 /// ```no_run
 /// use candor_client::Client;
@@ -38,45 +38,45 @@ const OTHER_BOX_KEYWORD: &str = "x-fastmcp-wrap-result";
 pub struct CallResult {
     raw: CallToolResult,
     structured: Option<Arc<Value>>,
-    /// The member under which the value stands, if it was put in a box.
+    /// The member that contains the value, if the value is boxed.
     boxed: Option<String>,
-    /// What a replay mark must fit to count.
+    /// Which replay marks count.
     pub(crate) replay: Replayable,
-    /// The server's marks count.
+    /// The server is trusted, so its marks count.
     pub(crate) is_trusted: bool,
     /// The server promised to ask for approval before it runs the call.
     expected_approval: bool,
 }
 
-/// Whether a result can be that of an earlier attempt, for all that this client knows by itself.
+/// Whether a result may come from an earlier attempt, as far as this client itself knows.
 #[derive(Debug, Clone, Default)]
 pub(crate) enum Replayable {
-    /// No key, or no server that is trusted with keys.
+    /// The call has no key, or the server is not trusted with keys.
     #[default]
     No,
     /// No earlier attempt can have had the key.
     First,
-    /// An earlier attempt can have had the key; `None` if the server makes it of the arguments.
+    /// An earlier attempt may have had the key. `None` if the server derives the key from the arguments.
     Key(Option<String>),
 }
 
-/// What a failed call says to programs, if the server is one that does.
+/// The machine-readable part of a failure, if the server sends one.
 #[derive(Debug, Clone, PartialEq)]
 #[non_exhaustive]
 pub struct Failure {
-    /// A stable word for what is wrong.
+    /// A stable code of the failure.
     pub code: String,
-    /// Whether the same call may go well later; `None`: nobody says.
+    /// Whether a retry of the call may succeed. `None` if the server does not say.
     pub retriable: Option<bool>,
-    /// When to try again.
+    /// How long to wait before a retry.
     pub retry_after: Option<Duration>,
     /// The server itself refused, before the tool ran.
     pub by_server: bool,
-    /// The name by which the server's log knows it.
+    /// The trace id of the failure in the server's log.
     pub trace_id: Option<String>,
-    /// What to call instead, and with which arguments.
+    /// The tool to call instead, and its arguments.
     pub instead: Option<(String, Value)>,
-    /// All of it.
+    /// The complete object, as received.
     pub details: Value,
 }
 
@@ -93,7 +93,7 @@ impl CallResult {
         let structured = structured.map_err(|error| error.to_string())?.map(Arc::new);
         let boxed = output_schema.and_then(box_of);
         let boxed = boxed.filter(|field| {
-            // A box with more than its value in it is none.
+            // An object with more than the value in it is not a box.
             let members = structured.as_deref().and_then(Value::as_object);
             members.is_some_and(|members| members.len() == 1 && members.contains_key(field))
         });
@@ -101,26 +101,26 @@ impl CallResult {
         Ok(Self { raw, structured, boxed, replay, is_trusted, expected_approval })
     }
 
-    /// Whether the tool says that it failed.
+    /// Returns true if the tool reports that it failed.
     #[must_use]
     pub fn is_error(&self) -> bool {
         self.raw.is_error == Some(true)
     }
 
-    /// What it says, block by block.
+    /// Returns the content, block by block.
     #[must_use]
     pub fn content(&self) -> &[Content] {
         &self.raw.content
     }
 
-    /// All its text.
+    /// Returns all its text.
     #[must_use]
     pub fn text(&self) -> String {
         let texts: Vec<&str> = self.raw.content.iter().filter_map(Content::as_text).collect();
         texts.join("\n")
     }
 
-    /// The value that the tool returned, out of its box if it was in one.
+    /// Returns the value that the tool returned, without its box if it has one.
     #[must_use]
     pub fn value(&self) -> Option<&Value> {
         let structured = self.structured.as_deref()?;
@@ -130,12 +130,12 @@ impl CallResult {
         }
     }
 
-    /// The same as a type.
+    /// Parses that value as a type.
     pub fn parse<T: DeserializeOwned>(&self) -> serde_json::Result<T> {
         serde_json::from_value(self.value().cloned().unwrap_or(Value::Null))
     }
 
-    /// What it says to programs if it failed.
+    /// Returns the machine-readable part of the failure, if the call failed.
     #[must_use]
     pub fn failure(&self) -> Option<Failure> {
         let told = self.meta(extension::ERROR).filter(|_| self.is_error())?;
@@ -158,20 +158,22 @@ impl CallResult {
         })
     }
 
-    /// The call was started once, and nobody knows what came of it: it must not be started again blindly.
+    /// Returns true if the outcome is unknown: the call was started, and its outcome was not recorded. Do not start it again
+    /// blindly.
     #[must_use]
     pub fn is_unknown(&self) -> bool {
         self.failure().is_some_and(|failure| failure.code == failure::OUTCOME_UNKNOWN)
     }
 
-    /// Returns true if it is the result of an earlier attempt with the same key. See [`replayed`](Self::replayed).
+    /// Returns true if this is the result of an earlier attempt with the same key. See [`replayed`](Self::replayed).
     #[must_use]
     pub fn is_replayed(&self) -> bool {
         self.replayed() == Some(true)
     }
 
-    /// Returns whether the server replayed an earlier result; `None` if that is unknown, because the server is untrusted, the call
-    /// had no key, or the server's mark cannot be true: it names another key, or a new key that was sent once.
+    /// Returns whether the server replayed an earlier result. Returns `None` if that is unknown: the server is untrusted, the call
+    /// had no key, or the server's mark cannot be true. A mark cannot be true if it names another key, or if the key is new and was
+    /// sent once.
     #[must_use]
     pub fn replayed(&self) -> Option<bool> {
         let told = self.meta(extension::IDEMPOTENCY).unwrap_or_default();
@@ -187,16 +189,16 @@ impl CallResult {
         }
     }
 
-    /// Returns true if the call started with an approval, as a trusted server says. Like
-    /// [`Elicitation::is_approval`](crate::Elicitation::is_approval), it is false for every result of an untrusted one.
+    /// Returns true if a trusted server reports that the call started with an approval. Like
+    /// [`Elicitation::is_approval`](crate::Elicitation::is_approval), it is false for every result of an untrusted server.
     #[must_use]
     pub fn is_approved(&self) -> bool {
         let told = self.meta(extension::APPROVAL).filter(|_| self.is_trusted);
         told.is_some_and(|told| told.get("approved").and_then(Value::as_bool) == Some(true))
     }
 
-    /// Returns true if the server broke its promise: it announced that it asks for approval of this call, was left to ask, and ran
-    /// the call without. Do not leave the question to it again.
+    /// Returns true if the server broke its promise: it announced that it asks for approval of this call, and ran it without one.
+    /// Do not rely on its approval again.
     #[must_use]
     pub fn skipped_approval(&self) -> bool {
         let refused = self.failure().is_some_and(|failure| failure.by_server);
@@ -210,13 +212,13 @@ impl CallResult {
         self
     }
 
-    /// The token of a preview, to be sent with the call that it is about.
+    /// Returns the plan token of a preview, to send with the call that the preview is about.
     #[must_use]
     pub fn plan_token(&self) -> Option<String> {
         self.meta(extension::PLAN)?.get("token")?.as_str().map(str::to_owned)
     }
 
-    /// The result as it came, with everything in it.
+    /// Returns the result as received.
     #[must_use]
     pub fn raw(&self) -> &CallToolResult {
         &self.raw
@@ -232,7 +234,8 @@ impl CallResult {
     }
 }
 
-/// The text that a server has left out because structured content says the same, and we have said that we read that.
+/// Returns the text that the server omitted because its structured content says the same. The client declares that it reads
+/// structured content, so servers may omit the text.
 fn omitted_content(result: &CallToolResult) -> Option<Vec<Content>> {
     let told = result.meta.as_ref()?.read::<Object>(extension::STRUCTURED_CONTENT).ok()??;
     let omitted = told.read::<bool>("textOmitted").ok().flatten();
@@ -250,7 +253,7 @@ fn omitted_content(result: &CallToolResult) -> Option<Vec<Content>> {
     Some(texts.into_iter().map(Content::text).collect())
 }
 
-/// The member that a schema says the value stands under.
+/// Returns the member that contains the value, if the schema marks a box.
 fn box_of(schema: &Value) -> Option<String> {
     match (schema.get(BOX_KEYWORD), schema.get(OTHER_BOX_KEYWORD)) {
         (Some(mark), _) => match mark {

@@ -1,8 +1,8 @@
-//! What is tried again, and when.
+//! How often, and how soon, the client retries.
 
 use std::time::Duration;
 
-/// How often and how soon what failed is tried again. Whether it may be is not decided here.
+/// How often, and how soon, the client retries. Whether a retry is safe is decided elsewhere.
 ///
 /// ```no_run
 /// use candor_client::{Client, Retry};
@@ -16,17 +16,18 @@ use std::time::Duration;
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Retry {
-    /// How often something is tried at most, the first time included.
+    /// The maximum number of attempts, including the first.
     pub attempts: u32,
-    /// The longest wait after the first failure; it doubles with every further one.
+    /// The longest wait after the first failure. It doubles with each further failure.
     pub base: Duration,
-    /// The longest wait at all. A server that wants more is not tried again.
+    /// The longest wait of all. If a server asks for more, the client does not retry.
     pub cap: Duration,
-    /// After this number of failures in a row of one kind of work (connecting, calls, lists, evaluations, the rest) that work rests.
+    /// After this number of failures in a row of one kind of work (connecting, calls, lists, evaluations, the rest), the client
+    /// pauses that work.
     pub failures: u32,
-    /// The first rest. One request may then try for all; the rest doubles with every one that fails.
+    /// The first pause. After it, one request probes the server. Each failed probe doubles the pause.
     pub rest: Duration,
-    /// The longest rest.
+    /// The longest pause.
     pub longest_rest: Duration,
 }
 
@@ -44,14 +45,15 @@ impl Default for Retry {
 }
 
 impl Retry {
-    /// Nothing is tried again.
+    /// Returns settings without retries.
     #[must_use]
     pub fn never() -> Self {
         Self { attempts: 1, ..Self::default() }
     }
 
-    /// How long to wait after `failed` failures (1 after the first); `None`: no more. Anything up to the longest wait, so that
-    /// clients who failed together do not come back together; what the server says wins.
+    /// Returns how long to wait after `failed` failures (1 after the first). Returns `None` if no attempt remains, or if the server
+    /// asks for more than [`cap`](Self::cap). The wait is random, up to the longest wait, so that clients that failed together do
+    /// not retry together. A wait that the server asks for takes precedence, plus a random part of [`base`](Self::base).
     #[must_use]
     pub fn wait(&self, failed: u32, server_says: Option<Duration>) -> Option<Duration> {
         if failed >= self.attempts {
@@ -65,7 +67,7 @@ impl Retry {
     }
 }
 
-/// A part of a time, by chance.
+/// Returns a random part of a duration.
 fn share(of: Duration) -> Duration {
     let chance = getrandom::u32().map_or(0.5, |n| f64::from(n) / f64::from(u32::MAX));
     of.mul_f64(chance)
@@ -82,7 +84,7 @@ mod tests {
             let most = Duration::from_millis(250 * 2_u64.pow(failed - 1)).min(retry.cap);
             let waits: Vec<_> = (0..100).map(|_| retry.wait(failed, None).unwrap()).collect();
             assert!(waits.iter().all(|wait| *wait <= most));
-            // All of it is used: a hundred times in the lower half is no chance.
+            // The whole range is used: a hundred waits in the lower half are no coincidence.
             assert!(waits.iter().any(|wait| *wait > most / 2), "{failed}");
         }
         assert!(retry.wait(20, None).is_none());

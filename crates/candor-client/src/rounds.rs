@@ -1,4 +1,4 @@
-//! A request and its result; in the modern era, with the server's questions in between.
+//! A request and its result. In the modern era, the server may ask questions in between.
 
 use candor_protocol::Era;
 use candor_protocol::json::{Json, Object, RawValue, raw};
@@ -13,7 +13,7 @@ use crate::members::{members_of, quoted};
 use crate::session::{OutgoingRequest, Session};
 use crate::unsent::RunningRequest;
 
-/// Questions in one round. Nobody answers more.
+/// The maximum number of questions in one round. The client refuses more.
 const MOST_QUESTIONS: usize = 16;
 
 /// An answer, and how many rounds of questions it took.
@@ -23,7 +23,7 @@ pub(crate) struct RoundAnswer {
 }
 
 impl Client {
-    /// Sends a request and waits for its result: complete, nothing else.
+    /// Sends a request and waits for its result. A question of the server is an error.
     pub(crate) async fn ask(&self, wish: OutgoingRequest<'_>) -> Result<Box<RawValue>, Error> {
         let (session, result) = self.send(&wish).await?;
         match kind_of(&session, &result)? {
@@ -34,7 +34,7 @@ impl Client {
         }
     }
 
-    /// The same where a server may ask back: answers it, for as many rounds as are allowed.
+    /// Sends a request that the server may answer with questions. Answers them, up to the maximum number of rounds.
     pub(crate) async fn ask_in_rounds(
         &self,
         wish: OutgoingRequest<'_>,
@@ -44,12 +44,12 @@ impl Client {
                 let running = self.host().running();
                 self.ask_as(&running, wish).await
             }
-            // No server asks for the sake of a list.
+            // Servers ask no questions about a list.
             _ => self.rounds(wish).await,
         }
     }
 
-    /// The same for a request that the caller has noted as running.
+    /// Sends a request that the caller has noted as running, and answers the server's questions.
     pub(crate) async fn ask_as(
         &self,
         running: &RunningRequest<'_>,
@@ -66,10 +66,10 @@ impl Client {
 
     async fn rounds(&self, mut wish: OutgoingRequest<'_>) -> Result<RoundAnswer, Error> {
         let mut rounds = 0;
-        // As it was before the first question, if there is one.
+        // The parameters before the first question, if there is one.
         let mut original = None;
         loop {
-            // After a question, the server has the request, whatever becomes of the answer.
+            // After a question, the server has the request, even if it never gets the answer.
             let sent = wish.writes && rounds > 0;
             let (session, result) = self.send(&wish).await.map_err(|error| match sent {
                 true if !error.is_claim() => error.of_sent_call(),
@@ -91,14 +91,14 @@ impl Client {
             if !answers.is_empty() {
                 wish.params.set("inputResponses", raw(&answers));
             }
-            // Whatever is in it, it goes back as it came.
+            // The state goes back as received, whatever it contains.
             if let Some(state) = &asked.request_state {
                 wish.params.set("requestState", raw(state));
             }
         }
     }
 
-    /// What the host says to a round of questions.
+    /// Answers a round of questions.
     async fn answers(&self, asked: &InputRequired) -> Result<Object, Error> {
         let number = asked.input_requests.iter().flatten().count();
         if number > MOST_QUESTIONS {
@@ -123,7 +123,7 @@ enum Kind {
     InputRequired(InputRequired),
 }
 
-/// What a result is. Legacy ones, and those of servers that have forgotten it, are complete.
+/// Returns the kind of a result. Legacy results, and results whose server omits the kind, are complete.
 fn kind_of(session: &Session, result: &RawValue) -> Result<Kind, Error> {
     if session.era() == Era::Legacy {
         return Ok(Kind::Complete);

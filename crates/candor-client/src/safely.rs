@@ -1,4 +1,4 @@
-//! A call that asks first: what it would do, and where that matters, whether it may.
+//! A call that asks first: it evaluates the call, and asks for confirmation if needed.
 
 use std::fmt;
 use std::future::{Future, IntoFuture};
@@ -25,31 +25,32 @@ type SendFn = Box<dyn FnMut(Option<&Key>) + Send>;
 type ReviewFn = Box<dyn FnMut(&KnownTool, &Value, &mut Explanation) + Send>;
 type ConfirmFn = Box<dyn FnOnce(ConfirmRequest) -> BoxFuture<'static, bool> + Send>;
 
-/// What a person is asked to confirm: exactly what will be sent.
+/// What the user confirms: exactly what will be sent.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct ConfirmRequest {
     /// The tool.
     pub tool: Arc<KnownTool>,
-    /// What is sent, to the letter.
+    /// The arguments, exactly as sent.
     pub arguments: Arc<Value>,
     /// What the call would do.
     pub foreseen: Explanation,
-    /// What the tool's own preview says of it.
+    /// The text of the tool's preview.
     pub preview: Option<String>,
-    /// The name of the operation.
+    /// The idempotency key.
     pub key: Option<Key>,
-    /// Whether the server is believed.
+    /// Whether the server is trusted.
     pub trust: Trust,
-    /// The server was to ask for approval of this call, and refused it because it no longer would: the call would run without any
-    /// question but this one.
+    /// The server announced that it asks for approval of this call, and then refused the call because it no longer would. This
+    /// confirmation is now the only check before the call runs.
     pub decision_changed: bool,
-    /// The server lists the tool that it says can undo the call.
+    /// The server lists the tool that, as it says, can undo the call.
     pub undo_is_listed: bool,
 }
 
 impl ConfirmRequest {
-    /// The question in a few lines. Names and texts are the server's: make them safe for where they are shown.
+    /// Returns the question in a few lines. Names and texts come from the server, so make them safe for the place where you show
+    /// them.
     #[must_use]
     pub fn summary(&self) -> String {
         let hints = self.foreseen.hints;
@@ -83,8 +84,8 @@ impl ConfirmRequest {
         )
     }
 
-    /// Says whether the call can be undone, and with which tool. `None` for a call that only reads, or whose server says so. Nothing
-    /// in it but a valid tool name is the server's.
+    /// Returns, as text, whether the call can be undone, and with which tool. Returns `None` for a call that only reads, or whose
+    /// server says so. Only a valid tool name in the text comes from the server.
     #[must_use]
     pub fn undo_in_words(&self) -> Option<String> {
         if self.foreseen.hints.is_read_only() || self.foreseen.said.hints.is_read_only() {
@@ -99,7 +100,7 @@ impl ConfirmRequest {
         })
     }
 
-    /// A name for these arguments of this tool: whoever records a consent can record what it was to.
+    /// Returns a fingerprint of the tool and these arguments, so that a host can record exactly what its user confirmed.
     #[must_use]
     pub fn fingerprint(&self) -> String {
         fingerprint(self.tool.name(), &self.arguments)
@@ -111,14 +112,14 @@ fn fingerprint(tool: &str, arguments: &Value) -> String {
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// A call in the making that asks first: awaiting it makes it.
+/// A call that asks first. Await it to make the call.
 ///
-/// List, find, ask the server what these arguments would do, judge that under the trust that the server has and the host's policy,
-/// ask a person where that says so, and only then call, with exactly what the person saw.
+/// The client finds the tool, asks the server to evaluate these arguments, and applies its trust in the server and the host's
+/// policy. If the policy requires it, the client asks the user. Then it sends exactly what the user saw.
 ///
-/// A trusted server that asks for approval itself, and checks that it does ([`Explanation::defers`]), is left to ask: the call carries
-/// that expectation. If the server then refuses with `decision_changed`, nothing was run; the call is explained anew and the host
-/// asks its own question.
+/// If a trusted server asks for approval itself, and checks that it does ([`Explanation::defers`]), the client leaves the question
+/// to it. The call carries that expectation. If the server refuses the call with `decision_changed`, nothing was run. The client
+/// then explains the call again; if the server no longer asks, the host's policy decides.
 #[must_use = "a call is made when it is awaited"]
 pub struct SafeCall<'a> {
     call: Call<'a>,
@@ -138,8 +139,8 @@ impl<'a> SafeCall<'a> {
         Self { call, review: None, confirm: None, on_send: None }
     }
 
-    /// Reviews what is known of the call before anything is decided. A host that knows more than its policy, such as what its user
-    /// agreed to before, has the user asked with [`Explanation::ask_here`].
+    /// Calls `review` with the explanation before each decision. A host may know more than its policy, such as what its user
+    /// confirmed before. It can require a confirmation with [`Explanation::ask_here`].
     pub fn review(
         mut self,
         review: impl FnMut(&KnownTool, &Value, &mut Explanation) + Send + 'static,
@@ -148,7 +149,8 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Asks the user, where the policy says so and the server does not ask for approval itself. Without a prompt the call is refused.
+    /// Asks the user if the policy requires it and the server does not ask for approval itself. Without a prompt, the call is
+    /// refused.
     pub fn confirm<F, A>(mut self, ask: F) -> Self
     where
         F: FnOnce(ConfirmRequest) -> A + Send + 'static,
@@ -158,8 +160,8 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Sets the idempotency key; see [`Call::key`]. Without it, a tool that has an argument for a key gets a new one, if the server
-    /// has keys.
+    /// Sets the idempotency key; see [`Call::key`]. Without it, the client makes one if the tool has an argument for a key and the
+    /// server has keys.
     pub fn key(mut self, key: impl Into<Key>) -> Self {
         self.call = self.call.key(key);
         self
@@ -171,21 +173,21 @@ impl<'a> SafeCall<'a> {
         self
     }
 
-    /// Hears that a call is sent which does more than read, right before it is, and its key if it has one: whoever loses the answer
-    /// knows that it may have been done, and can ask again with the key. With this, such a call has a new key if it has none and
-    /// the server knows keys. Heard again if the call is sent again because the server's decision has changed.
+    /// Calls `heard` right before the client sends a call that does more than read, with the key if there is one. If the host loses
+    /// the answer, it knows that the call may have run, and can retry with the key. With this, such a call gets a new key if it has
+    /// none and the server has keys. If the client resends the call because the server's decision changed, it calls `heard` again.
     pub fn on_send(mut self, heard: impl FnMut(Option<&Key>) + Send + 'static) -> Self {
         self.on_send = Some(Box::new(heard));
         self
     }
 
-    /// Hears how far it has come; see [`Call::on_progress`].
+    /// Reports the progress of the call; see [`Call::on_progress`].
     pub fn on_progress(mut self, heard: impl Fn(Progress) + Send + Sync + 'static) -> Self {
         self.call = self.call.on_progress(heard);
         self
     }
 
-    /// How long an answer is waited for; see [`Call::timeout`].
+    /// Sets how long the client waits for an answer; see [`Call::timeout`].
     pub fn timeout(mut self, answer: Duration) -> Self {
         self.call = self.call.timeout(answer);
         self
@@ -214,7 +216,7 @@ impl<'a> SafeCall<'a> {
         if let Some(schema) = tool.input_check().await {
             schema.check(&self.call.arguments).map_err(Error::InvalidArguments)?;
         }
-        // How often the server was left to ask, and refused.
+        // How often the client left the question to the server, and the server refused.
         let mut changes = 0;
         let result = loop {
             let mut foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
@@ -225,7 +227,7 @@ impl<'a> SafeCall<'a> {
             if makes_key.when_foreseen(&foreseen) && self.call.key.is_none() {
                 self.call.make_key();
             }
-            // Also where the host would not ask: a server that announces an approval and runs the call without one is found out.
+            // Even if the host would not ask: this exposes a server that announces an approval and runs the call without one.
             self.call.expects_approval =
                 foreseen.judgement != Verdict::Deny && foreseen.defers && changes < MOST_CHANGES;
             if !self.call.expects_approval {
@@ -241,14 +243,14 @@ impl<'a> SafeCall<'a> {
             }
             changes += 1;
         };
-        // The tool is no longer the one that the user agreed to: the next call asks about what it is now.
+        // The tool changed after the user confirmed. The next call asks about its current definition.
         if result.as_ref().is_err_and(is_outdated) {
             client.forget_tools();
         }
         result
     }
 
-    /// Asks the host's own question, where its policy says so, about exactly what is then sent.
+    /// Asks for confirmation if the host's policy requires it, about exactly what is then sent.
     async fn agree(
         &mut self,
         tool: &Arc<KnownTool>,
@@ -292,7 +294,7 @@ impl<'a> SafeCall<'a> {
                 if !confirm(proposal).await {
                     return Err(Error::Refused(RefusalSource::Person));
                 }
-                // What was shown is what is sent: nobody had it in hand to change it.
+                // Send exactly what was shown. The arguments were shared read-only, so nothing changed them.
                 self.call.arguments = Arc::unwrap_or_clone(arguments);
             }
         }
@@ -300,7 +302,8 @@ impl<'a> SafeCall<'a> {
     }
 }
 
-/// How often a call is left to a server that says it asks, and then refuses because it does not. After that the host asks.
+/// How often the client leaves the question to a server that announces it, and then refuses because it would not ask. After that,
+/// the host's policy decides.
 const MOST_CHANGES: u32 = 2;
 
 fn is_decision_changed(result: &Result<CallResult, Error>) -> bool {
@@ -308,38 +311,38 @@ fn is_decision_changed(result: &Result<CallResult, Error>) -> bool {
     failure.is_some_and(|failure| failure.by_server && failure.code == failure::DECISION_CHANGED)
 }
 
-/// Whether a key is made for a call, and when. It is made once: every attempt has the same.
+/// Whether and when the client makes a key for a call. It makes one key, which every attempt has.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum MakesKey {
     Never,
-    /// Before anything else: it is an argument, and all that is asked and shown of the call is of these arguments.
+    /// Before everything else: the key is an argument, so the evaluation and the confirmation must include it.
     AtOnce,
-    /// When it is known what the call does: it stands beside the arguments, and not every call needs one.
+    /// After the evaluation: the key is sent beside the arguments, and not every call needs one.
     Foreseen,
 }
 
 impl MakesKey {
-    /// `heard`: somebody wants to hear of it, to ask again with it.
+    /// Decides whether and when to make a key. `heard`: the host wants the key, to retry with it.
     fn of(call: &mut Call<'_>, tool: &KnownTool, heard: bool) -> Result<Self, Error> {
         let has_key = call.key.is_some() || call.members()?.contains_key(argument::IDEMPOTENCY_KEY);
         let takes = tool.takes_key_argument();
         Ok(if has_key || !call.client.has_keys() {
-            // A key that nothing makes use of promises what does not hold.
+            // The call has a key already, or the server would ignore one. A caller could not rely on an ignored key.
             Self::Never
         } else if tool.demands_key() {
-            // It can only be an argument.
+            // The tool requires the key as an argument.
             Self::AtOnce
         } else if !tool.derives_keys() && (takes || heard) {
             Self::Foreseen
         } else {
-            // Nobody would know it, or it would be a second one beside that which the server makes, or nobody asks for one.
+            // The server derives a key itself, or neither the tool nor the host wants one.
             Self::Never
         })
     }
 
     fn when_foreseen(self, foreseen: &Explanation) -> bool {
-        // Not for a call that the server asks a person about: that has a record by itself, which the same call finds again
-        // as long as it has no other key.
+        // Not if the server asks for approval of the call. Such a call has a record anyway, which a retry finds as long as it has
+        // no other key.
         let recorded = foreseen.server == Some(Verdict::Ask);
         self == Self::Foreseen && !foreseen.hints.is_read_only() && !recorded
     }

@@ -1,17 +1,17 @@
-//! Whether a server honors `uri` in `resources/list`.
+//! Detects whether a server honors `uri` in `resources/list`.
 //!
-//! A server from before that parameter ignores it and sends its default list, which is no list of children. No capability tells the two
-//! apart, so the answers do:
+//! A server from before that parameter ignores it and sends its default list, which is not a list of children. No capability tells
+//! the two apart, so the client compares the answers:
 //!
 //! | children | default list | the server |
 //! |---|---|---|
-//! | none | any | undecided: a list of no children either way |
-//! | some | none, an error, or another list | honors `uri`: it would have sent the default list |
-//! | some | the same | either: a root may hold exactly what the server lists by default |
+//! | none | any | undecided: the list of children is empty either way |
+//! | some | none, an error, or another list | honors `uri`: otherwise it would have sent the default list |
+//! | some | the same | undecided: a root may contain exactly what the server lists by default |
 //!
-//! In the last case a resource that cannot exist decides. An error or an empty list for it is an answer to the question. Only a server
-//! that ignores the parameter sends the default list for it, too. Pages may be empty, so what is compared is the first page that is
-//! not. Its order does not matter: some servers have none.
+//! In the last case, the client asks about a resource that cannot exist. A server that honors `uri` returns an error or an empty
+//! list. Only a server that ignores it sends the default list again. Pages may be empty, so the client compares the first page that
+//! is not. It ignores the order, because some servers have none.
 
 use candor_protocol::json::Object;
 use candor_protocol::names::method;
@@ -25,7 +25,7 @@ use crate::lists::Pages;
 use crate::resources::about;
 
 impl Client {
-    /// Returns false if a list of children is the server's default list, because the server ignores `uri`. `listed` begins with the
+    /// Returns false if the server ignores `uri`, so that a list of children is only its default list. `listed` begins with the
     /// first page that is not empty.
     pub(crate) async fn is_scoped(&self, listed: &[Resource]) -> Result<bool, Error> {
         let session = self.session().await?;
@@ -52,7 +52,7 @@ impl Client {
         Ok(scopes)
     }
 
-    /// Returns the first entries of `resources/list`; `None` if the server refuses the request.
+    /// Returns the first entries of `resources/list`, or `None` if the server refuses the request.
     async fn entries_for(&self, params: Object) -> Result<Option<Vec<Resource>>, Error> {
         match self.first_entries(method::RESOURCES_LIST, params).await {
             Ok(listed) => Ok(Some(listed)),

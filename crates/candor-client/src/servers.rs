@@ -1,4 +1,4 @@
-//! Several servers, and one name for each of their tools that no other tool can have.
+//! Several servers, with a unique name for each of their tools.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -14,7 +14,7 @@ use crate::formats;
 use crate::safely::SafeCall;
 use crate::tools::KnownTool;
 
-/// Servers under names of the host's choice, whose tools a model sees side by side.
+/// Servers under names that the host chooses. A model sees their tools side by side.
 ///
 /// ```no_run
 /// use candor_client::{Client, Servers};
@@ -39,7 +39,7 @@ pub struct Servers {
     clients: Vec<(String, Client)>,
 }
 
-/// Two servers were given one name.
+/// The error for a name that another server already has.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NameTaken(pub String);
 
@@ -52,7 +52,7 @@ impl std::fmt::Display for NameTaken {
 impl std::error::Error for NameTaken {}
 
 impl Servers {
-    /// No servers yet.
+    /// Creates an empty list of servers.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -74,7 +74,8 @@ impl Servers {
         self.clients.iter().find(|(known, _)| known == name).map(|(_, client)| client)
     }
 
-    /// Lists the tools of all servers, at the same time. A server that fails costs its own tools alone; see [`NamedTools::failed`].
+    /// Lists the tools of all servers at the same time. If a server fails, only its own tools are missing; see
+    /// [`NamedTools::failed`].
     pub async fn tools(&self) -> NamedTools {
         let listed = self
             .clients
@@ -100,7 +101,7 @@ impl Servers {
     }
 }
 
-/// The tools of several servers at one time.
+/// The tools of several servers at one point in time.
 #[derive(Debug, Default)]
 pub struct NamedTools {
     tools: Vec<NamedTool>,
@@ -109,18 +110,18 @@ pub struct NamedTools {
 }
 
 impl NamedTools {
-    /// Returns the tool that a model calls by this name.
+    /// Returns the tool with this name for models.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&NamedTool> {
         self.by_name.get(name).map(|at| &self.tools[*at])
     }
 
-    /// All of them: the servers in the order in which they were added, each in its own order.
+    /// Returns all tools: the servers in the order in which they were added, each in its own order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &NamedTool> {
         self.tools.iter()
     }
 
-    /// The servers whose tools could not be listed, and why.
+    /// Returns the servers whose tools could not be listed, and why.
     #[must_use]
     pub fn failed(&self) -> &[(String, Error)] {
         &self.failed
@@ -149,69 +150,70 @@ pub struct NamedTool {
 }
 
 impl NamedTool {
-    /// Returns its name for models: `server__tool`, or a digest where that would be too long, ambiguous, or have other characters than
-    /// `^[a-zA-Z0-9_-]{1,64}$` allows. The same server and tool always have the same name, and no others have it.
+    /// Returns the tool's name for models: `server__tool`. If that is too long, ambiguous, or does not match
+    /// `^[a-zA-Z0-9_-]{1,64}$`, the name has a digest instead. The same server and tool always have the same name, and no other
+    /// tool has it.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.name
     }
 
-    /// Returns the name of its server.
+    /// Returns the name of the tool's server.
     #[must_use]
     pub fn server(&self) -> &str {
         &self.server
     }
 
-    /// Returns its server.
+    /// Returns the client of the tool's server.
     #[must_use]
     pub fn client(&self) -> &Client {
         &self.client
     }
 
-    /// Returns the tool as its server defines it, with the name that the server knows.
+    /// Returns the tool as its server defines it, with its name on that server.
     #[must_use]
     pub fn tool(&self) -> &Arc<KnownTool> {
         &self.tool
     }
 
-    /// Calls it on its server, without asking; see [`Client::call`]. Arguments may have the names that [`NamedTool::for_anthropic`]
-    /// gives them.
+    /// Calls the tool on its server without confirmation; see [`Client::call`]. Arguments may have the names that
+    /// [`NamedTool::for_anthropic`] gives them.
     pub fn call(&self, arguments: Value) -> Call<'_> {
         self.client.call(self.tool.name(), formats::restored(arguments, &self.tool))
     }
 
-    /// Calls it on its server after asking where that matters; see [`Client::call_safely`]. Arguments may have the names that
+    /// Calls the tool on its server, with a confirmation if needed; see [`Client::call_safely`]. Arguments may have the names that
     /// [`NamedTool::for_anthropic`] gives them.
     pub fn call_safely(&self, arguments: Value) -> SafeCall<'_> {
         self.client.call_safely(self.tool.name(), formats::restored(arguments, &self.tool))
     }
 
-    /// Returns the tool as OpenAI's Chat Completions take it: `{"type": "function", "function": {name, description, parameters}}`. The
-    /// Responses API takes the members of `function` beside `type` instead. A description of more than 1024 characters is shortened, and
-    /// each array schema has `items`.
+    /// Returns the tool in the format of OpenAI's Chat Completions:
+    /// `{"type": "function", "function": {name, description, parameters}}`. For the Responses API, put the members of `function`
+    /// beside `type` instead. A description of more than 1024 characters is shortened, and each array schema has `items`.
     #[must_use]
     pub fn for_openai(&self) -> Value {
         formats::openai(&self.name, &self.tool)
     }
 
-    /// Returns the tool as Anthropic's Messages take it: `{name, description, input_schema}`. An argument whose name does not match
-    /// `^[a-zA-Z0-9_.-]{1,64}$` has another name there; [`NamedTool::call`] and [`NamedTool::call_safely`] know both.
+    /// Returns the tool in the format of Anthropic's Messages: `{name, description, input_schema}`. An argument whose name does not
+    /// match `^[a-zA-Z0-9_.-]{1,64}$` has another name there; [`NamedTool::call`] and [`NamedTool::call_safely`] accept both.
     #[must_use]
     pub fn for_anthropic(&self) -> Value {
         formats::anthropic(&self.name, &self.tool)
     }
 }
 
-/// The longest name that the providers take.
+/// The maximum length of a name that providers accept.
 const LONGEST: usize = 64;
 
-/// As many hex digits of a digest as nobody finds a second time.
+/// The hex digits of a digest: enough to rule out a collision.
 const DIGITS: usize = 32;
 
 /// Returns a name that only this tool of this server has.
 ///
-/// `server__tool` can be taken apart again if the server's name has no `__` and does not end with `_`: then the first `__` is ours. Any
-/// other pair gets a digest, in a name without `__`, so that the two kinds never meet.
+/// `server__tool` is unambiguous if the server's name has no `__` and does not end with `_`: then the first `__` separates the two.
+/// Any other pair gets a digest in a name without `__`, so the two kinds never collide.
 fn tool_name(server: &str, tool: &str) -> String {
     let is_plain = |text: &str| !text.is_empty() && text.bytes().all(is_allowed);
     let is_clear = !server.contains("__") && !server.ends_with('_');
@@ -219,11 +221,11 @@ fn tool_name(server: &str, tool: &str) -> String {
     if is_plain(server) && is_plain(tool) && is_clear && plain.len() <= LONGEST {
         return plain;
     }
-    // The length keeps the two names apart in what is digested.
+    // The length separates the two names in the input of the digest.
     digested(&format!("{server}-{tool}"), &format!("{}\0{server}{tool}", server.len()))
 }
 
-/// Returns the beginning of a text in allowed letters, and a digest: a name that no other source has.
+/// Returns a unique name for a source: the start of the text in allowed characters, and a digest of the source.
 pub(crate) fn digested(text: &str, source: &str) -> String {
     let mut readable = String::new();
     for letter in text.chars() {

@@ -1,4 +1,4 @@
-//! One server that we have got to know: which era it speaks, what it can do, and the way to it.
+//! A session with one server: its era, its capabilities, and the transport to it.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -23,7 +23,7 @@ use crate::link::{Link, Outgoing, child};
 use crate::members::{DecodeObject as _, locked, members_of, quoted};
 use crate::unsent::RunningRequest;
 
-/// How long the stream of a legacy server is waited for: some say nothing at all before they have something to say.
+/// How long the client waits for the stream of a legacy server: some servers send no response before their first message.
 const UNTIL_HEARD: Duration = Duration::from_millis(500);
 
 /// A server, after the handshake.
@@ -36,52 +36,52 @@ pub(crate) struct Session {
     pub(crate) instructions: Option<String>,
     host: Arc<Host>,
     limits: ClientLimits,
-    /// What a modern request carries in `_meta`.
+    /// The `_meta` members of each modern request.
     introduction: Vec<(&'static str, Box<RawValue>)>,
     ids: AtomicU64,
-    /// The server does not know `resources/metadata`.
+    /// The server does not have `resources/metadata`.
     lacks_metadata: AtomicBool,
-    /// The server has answered `resources/metadata` as only a server does that has it.
+    /// The server answered `resources/metadata` in a way that proves that it has the method.
     has_metadata: AtomicBool,
-    /// Whether the server honors `uri` in `resources/list`, once that is known.
+    /// Whether the server honors `uri` in `resources/list`, once known.
     scopes_lists: OnceLock<bool>,
 }
 
-/// A request in words, before it has an id and a form.
+/// A request before it has an id and a wire format.
 #[derive(Default)]
 pub(crate) struct OutgoingRequest<'a> {
     pub(crate) method: &'a str,
     pub(crate) params: Object,
-    /// What goes into `_meta` beside what always does.
+    /// Additional members of `_meta`.
     pub(crate) meta: Object,
     pub(crate) name: Option<&'a str>,
     pub(crate) mirrored: &'a [(String, String)],
     pub(crate) key: Option<&'a str>,
     pub(crate) progress: Option<ProgressFn>,
-    /// Instead of the usual time.
+    /// Replaces the usual timeout.
     pub(crate) timeout: Option<Duration>,
-    /// Waits for ever: for what has no end.
+    /// Waits without a limit, for a request that has no end.
     pub(crate) endless: bool,
-    /// Keeps a listener informed. The breaker neither counts nor stops it: it reconnects at its own pace.
+    /// A listener's request. The breaker neither counts nor stops it: it reconnects at its own pace.
     pub(crate) listens: bool,
-    /// Whether it may go out again although only the server says that it did nothing.
+    /// Whether the request may be resent if only the server says that nothing was run.
     pub(crate) resend: Resend<'a>,
-    /// Set for a call: how often it was resent in a new session.
+    /// Set for a call: counts how often it was resent in a new session.
     pub(crate) resends: Option<&'a AtomicU64>,
-    /// It may change something, so it never fails with an error that wrongly says that nothing was done.
+    /// The request may change data. It must not fail with an error that wrongly says that nothing was run.
     pub(crate) writes: bool,
-    /// The request among those that run, so that a question on its stream is known to be about it.
+    /// The entry of this request among the running ones, so that a question on its stream is known to be about it.
     pub(crate) running: Option<&'a RunningRequest<'a>>,
-    /// Hears the id before the request is sent.
+    /// Receives the id before the request is sent.
     pub(crate) named: Option<&'a (dyn Fn(&RequestId) + Send + Sync)>,
 }
 
-/// How often a request may go out again although only the server says that it did nothing.
+/// How often a request may be resent if only the server says that nothing was run.
 #[derive(Default)]
 pub(crate) enum Resend<'a> {
     #[default]
     Freely,
-    /// Once, of a call that is not safe to retry: whether it was.
+    /// Once, for a call that is not safe to retry. The flag is set by the resend.
     Once(&'a AtomicBool),
     Never,
 }
@@ -91,7 +91,8 @@ impl<'a> OutgoingRequest<'a> {
         Self { method, params, ..Self::default() }
     }
 
-    /// Returns true if the request may go out again although only the server says that it did nothing.
+    /// Returns true if the request may be resent although only the server says that nothing was run. Uses up the resend of
+    /// [`Resend::Once`].
     pub(crate) fn may_resend(&self) -> bool {
         match self.resend {
             Resend::Freely => true,
@@ -102,7 +103,7 @@ impl<'a> OutgoingRequest<'a> {
 }
 
 impl Session {
-    /// Gets to know a server.
+    /// Connects to a server and performs the handshake.
     pub(crate) async fn open(
         target: &ConnectTarget,
         era: Option<Era>,
@@ -137,13 +138,13 @@ impl Session {
                     silent = matches!(why, Error::TimedOut { .. });
                 }
             }
-            // A program may have ended over a question that it does not know.
+            // A program may have exited because of a request that it does not know.
             if !session.link.is_alive() {
                 session = new(link(target, host, limits)?);
             }
         }
         match session.initialize(info).await {
-            // It was not old but slow: a program that had to be fetched or compiled first.
+            // The server is not legacy but was slow, such as a program that was first downloaded or compiled.
             Err(error @ Error::Server(_)) if silent => {
                 session.revision = Revision::V2026_07_28;
                 session.discover().await.map_err(|_| error)?;
@@ -161,7 +162,7 @@ impl Session {
         self.link.is_alive()
     }
 
-    /// Whether the server says when its list of tools changes, and is heard.
+    /// Returns true if the server reports changes of its list of tools, and the client receives them.
     pub(crate) fn tells_of_tools(&self) -> bool {
         self.era() == Era::Legacy
             && self.capabilities.tools.as_ref().and_then(|tools| tools.list_changed) == Some(true)
@@ -172,17 +173,17 @@ impl Session {
         self.link.close().await;
     }
 
-    /// Whether the server says that it has this extension, and with which settings.
+    /// Returns the settings of an extension, if the server declares it.
     pub(crate) fn extension(&self, id: &str) -> Option<&Object> {
         self.capabilities.extensions.as_ref()?.get(id)
     }
 
-    /// Whether a repetition with the same key is recognised.
+    /// Returns true if the server recognizes a retry by its key.
     pub(crate) fn knows_keys(&self) -> bool {
         self.extension(extension::IDEMPOTENCY).is_some()
     }
 
-    /// Returns true if the server promises the whole of our resource extension.
+    /// Returns true if the server declares Candor's whole resource extension.
     pub(crate) fn has_resource_extension(&self) -> bool {
         self.extension(extension::RESOURCE).is_some()
     }
@@ -203,7 +204,7 @@ impl Session {
         self.lacks_metadata.store(true, Ordering::Relaxed);
     }
 
-    /// Returns whether the server honors `uri` in `resources/list`; `None` if that is not known yet.
+    /// Returns whether the server honors `uri` in `resources/list`, or `None` if that is not yet known.
     pub(crate) fn scopes_lists(&self) -> Option<bool> {
         self.scopes_lists.get().copied().or(self.has_resource_extension().then_some(true))
     }
@@ -255,7 +256,7 @@ impl Session {
             match tokio::time::timeout_at(until.into(), &mut request).await {
                 Ok(answer) => break answer,
                 Err(_) => {
-                    // Whoever tells of progress is given more time, but not for ever.
+                    // Progress extends the time, up to a limit.
                     let last = Duration::from_millis(activity.load(Ordering::Relaxed));
                     let more = (begun + last + timeout).min(begun + longest);
                     if more <= until {
@@ -286,16 +287,17 @@ impl Session {
         write_request(id, wish.method, &params)
     }
 
-    /// Asks a server of the modern era who it is.
+    /// Performs the modern handshake.
     async fn discover(&mut self) -> Result<(), ProbeResult> {
         let mut wish = OutgoingRequest::new(method::DISCOVER, Object::new());
-        // Over HTTP an answer comes, whatever it is. A program may not answer what it does not know.
+        // Over HTTP, any server answers in some way. A program may not answer a request that it does not know.
         wish.timeout = Some(match self.link {
             Link::Pipe(_) => self.limits.probe,
             Link::Http(_) => (self.limits.connect + self.limits.probe).min(self.limits.answer),
         });
         let answer = match self.request(&wish).await {
-            // It refuses the revision, and names it as one that it speaks: somebody in between, or not all of it is up to date.
+            // The server refuses the revision, but names it as supported. A proxy or an outdated replica may have answered, so try
+            // again.
             Err(Error::Server(told)) if names(&told, |spoken| spoken == Revision::V2026_07_28) => {
                 self.request(&wish).await
             }
@@ -317,7 +319,7 @@ impl Session {
         Ok(())
     }
 
-    /// The handshake of the legacy era.
+    /// Performs the legacy handshake.
     async fn initialize(&mut self, info: &Implementation) -> Result<(), Error> {
         let can = self.host.capabilities();
         let params = InitializeParams::new(Revision::LATEST_LEGACY.as_str(), can, info.clone());
@@ -367,7 +369,8 @@ impl Session {
         self.notify(notification::INITIALIZED, &Object::new()).await?;
         if let Link::Http(http) = &self.link {
             let heard = http.listen();
-            // Servers put questions there, also about a call that comes at once; what nobody hears is lost to most of them.
+            // Servers ask on this stream, even about a call that follows at once. Most servers lose a question that no client
+            // receives.
             if self.host.is_asked() {
                 let _ = tokio::time::timeout(UNTIL_HEARD, heard).await;
             }
@@ -376,11 +379,11 @@ impl Session {
     }
 }
 
-/// What a question in the modern way has shown.
+/// Why the modern handshake failed.
 enum ProbeResult {
-    /// It is not of the modern era: try the older way.
+    /// The server is not modern: try the legacy handshake.
     Legacy(Error),
-    /// It is, and something is wrong all the same; or there is no way to it at all.
+    /// The server is modern but the handshake failed, or the client cannot reach it at all.
     Failed(Error),
 }
 
@@ -404,7 +407,7 @@ impl ProbeResult {
     }
 }
 
-/// Whether a server that refuses a revision names such a one as spoken.
+/// Returns true if a server that refuses the revision names a supported one that is `wanted`.
 fn names(error: &ErrorObject, wanted: impl Fn(Revision) -> bool) -> bool {
     if error.code() != code::UNSUPPORTED_VERSION {
         return false;

@@ -1,4 +1,4 @@
-//! A server's tools, as far as they can be used.
+//! The tools of a server.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -16,7 +16,7 @@ use tokio::sync::OnceCell;
 
 use crate::compile::compile;
 
-/// The tools of a server at one time.
+/// The tools of a server at one point in time.
 #[derive(Debug, Default)]
 pub struct Tools {
     tools: Vec<Arc<KnownTool>>,
@@ -24,15 +24,15 @@ pub struct Tools {
     left_out: Vec<UnusableTool>,
 }
 
-/// A tool that the server listed and that cannot be used.
+/// A tool that the server lists but the client cannot use.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct UnusableTool {
-    /// Its name, or a word for none.
+    /// Its name, or a placeholder if it has none.
     pub name: String,
-    /// Why.
+    /// Why the client cannot use it.
     pub reason: String,
-    /// As it came.
+    /// The definition as received.
     pub definition: Box<RawValue>,
 }
 
@@ -44,24 +44,24 @@ pub struct KnownTool {
     output: Option<Value>,
     pub(crate) mirrors: Vec<Mirror>,
     marks: Marks,
-    /// Compiled when first needed; `None` if the schema cannot be.
+    /// Compiled on first use. `None` if the schema does not compile.
     checks_input: OnceCell<Option<Arc<Schema>>>,
     checks_output: OnceCell<Option<Arc<Schema>>>,
 }
 
-/// What it says in `_meta`, as far as it is used here.
+/// The `_meta` of a tool, as far as the client uses it.
 #[derive(Debug, Default)]
 struct Marks {
     resolvable: bool,
     has_table: bool,
     derives_keys: bool,
-    /// The tool that previews its calls, and whether it has to be called first.
+    /// The tool that previews its calls, and whether that tool must be called first.
     preview: Option<(String, bool)>,
     undo: Option<Undo>,
 }
 
 impl Marks {
-    /// What cannot be read is not there: one wrong mark is no reason to do without the tool.
+    /// Reads the marks. An unreadable mark counts as absent: it is no reason to leave the tool out.
     fn read(meta: &Object) -> Self {
         let mark = |name: &str| meta.read::<Object>(name).ok().flatten().unwrap_or_default();
         let is_true = |mark: &Object, name: &str| mark.read(name).ok().flatten() == Some(true);
@@ -86,7 +86,7 @@ impl Tools {
         entries.into_iter().for_each(|entry| self.add_one(entry));
     }
 
-    /// One bad tool is no reason to do without the others.
+    /// Adds a tool, or leaves it out: one invalid tool is no reason to lose the others.
     fn add_one(&mut self, entry: Json<'_>) {
         match KnownTool::read(entry) {
             Ok(tool) if self.by_name.contains_key(tool.name()) => {
@@ -107,36 +107,36 @@ impl Tools {
         self.left_out.push(UnusableTool { name, reason, definition: entry.to_raw() });
     }
 
-    /// The tool of this name.
+    /// Returns the tool of this name.
     #[must_use]
     pub fn get(&self, name: &str) -> Option<&Arc<KnownTool>> {
         self.by_name.get(name).map(|at| &self.tools[*at])
     }
 
-    /// All of them, in the server's order.
+    /// Returns all tools, in the server's order.
     pub fn iter(&self) -> impl ExactSizeIterator<Item = &Arc<KnownTool>> {
         self.tools.iter()
     }
 
-    /// How many there are.
+    /// Returns the number of tools.
     #[must_use]
     pub fn len(&self) -> usize {
         self.tools.len()
     }
 
-    /// Whether there are none.
+    /// Returns true if there are no tools.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.tools.is_empty()
     }
 
-    /// What the server listed and cannot be used.
+    /// Returns the tools that the server lists but the client cannot use.
     #[must_use]
     pub fn left_out(&self) -> &[UnusableTool] {
         &self.left_out
     }
 
-    /// Names that somebody may have meant.
+    /// Returns names of tools that are similar to this name.
     #[must_use]
     pub fn like(&self, name: &str) -> Vec<String> {
         let names = self.tools.iter().map(|tool| tool.name());
@@ -166,45 +166,45 @@ impl KnownTool {
         })
     }
 
-    /// Its name.
+    /// Returns the tool's name.
     #[must_use]
     pub fn name(&self) -> &str {
         &self.tool.name
     }
 
-    /// Its title, if it has one.
+    /// Returns the tool's title, if it has one.
     #[must_use]
     pub fn title(&self) -> Option<&str> {
         let annotations = self.tool.annotations.as_ref();
         self.tool.title.as_deref().or_else(|| annotations.and_then(|a| a.title.as_deref()))
     }
 
-    /// What it says of itself.
+    /// Returns the tool's description, if it has one.
     #[must_use]
     pub fn description(&self) -> Option<&str> {
         self.tool.description.as_deref()
     }
 
-    /// The schema of its arguments.
+    /// Returns the schema of the arguments.
     #[must_use]
     pub fn input_schema(&self) -> &Value {
         &self.input
     }
 
-    /// The schema of its structured results, if it promises any.
+    /// Returns the schema of the structured results, if the tool has one.
     #[must_use]
     pub fn output_schema(&self) -> Option<&Value> {
         self.output.as_ref()
     }
 
-    /// The definition as it came, with everything in it.
+    /// Returns the definition as received.
     #[must_use]
     pub fn definition(&self) -> &Tool {
         &self.tool
     }
 
-    /// What it declares that all its calls do, and what is assumed where it declares nothing. Its own words: see
-    /// [`Trust`](crate::Trust).
+    /// Returns the hints that the tool declares for all its calls, with the default where it declares nothing. They are the
+    /// server's own claims: see [`Trust`](crate::Trust).
     #[must_use]
     pub fn declared(&self) -> EffectiveHints {
         self.annotations().effective()
@@ -215,58 +215,59 @@ impl KnownTool {
         annotations.map(|said| declared(said, self.tool.meta.as_ref())).unwrap_or_default()
     }
 
-    /// Whether it declares anything at all.
+    /// Returns true if the tool declares any hint.
     pub(crate) fn declares(&self) -> bool {
         self.annotations() != DeclaredHints::default()
     }
 
-    /// Whether what a call does depends on its arguments, by `tools/annotations`.
+    /// Returns true if the effect of a call depends on its arguments, and `tools/annotations` evaluates it.
     #[must_use]
     pub fn is_dynamic(&self) -> bool {
         self.tool.dynamic_annotations == Some(true)
     }
 
-    /// The same by `tools/resolve`.
+    /// Returns true if the effect of a call depends on its arguments, and `tools/resolve` evaluates it.
     #[must_use]
     pub fn is_resolvable(&self) -> bool {
         self.marks.resolvable
     }
 
-    /// Whether a table says what its calls do: the same for the same arguments, whatever else happens. Servers of ours publish its rows.
+    /// Returns true if the tool has an effect table: the same arguments always have the same effect. Candor servers publish its
+    /// rows.
     pub(crate) fn has_table(&self) -> bool {
         self.marks.has_table
     }
 
-    /// A digest of its definition: another one is another tool, whatever its name.
+    /// Returns a digest of the definition. Another digest is another tool, even under the same name.
     pub(crate) fn digest(&self) -> [u8; 32] {
         Sha256::digest(raw(&self.tool).get()).into()
     }
 
-    /// The tool that shows what a call would do, and whether it has to be called first.
+    /// Returns the tool that previews calls, and whether it must be called first.
     #[must_use]
     pub fn preview(&self) -> Option<(&str, bool)> {
         self.marks.preview.as_ref().map(|(name, required)| (name.as_str(), *required))
     }
 
-    /// Returns what the tool says about undoing its calls; `None` if it says nothing.
+    /// Returns what the tool says about undoing its calls, or `None` if it says nothing.
     #[must_use]
     pub fn undo(&self) -> Option<&Undo> {
         self.marks.undo.as_ref()
     }
 
-    /// Whether it has an argument for a key.
+    /// Returns true if the tool has an argument for a key.
     pub(crate) fn takes_key_argument(&self) -> bool {
         self.input.get("properties").is_some_and(|p| p.get(argument::IDEMPOTENCY_KEY).is_some())
     }
 
-    /// Whether a call without a key is refused.
+    /// Returns true if the tool requires a key among its arguments.
     pub(crate) fn demands_key(&self) -> bool {
         let required = self.input.get("required").and_then(Value::as_array);
         required
             .is_some_and(|required| required.iter().any(|name| name == argument::IDEMPOTENCY_KEY))
     }
 
-    /// Whether the server makes the key of a call out of its arguments.
+    /// Returns true if the server derives the key of a call from its arguments.
     pub(crate) fn derives_keys(&self) -> bool {
         self.marks.derives_keys
     }
@@ -290,13 +291,13 @@ async fn compiled(tool: &str, schema: &Value) -> Option<Arc<Schema>> {
         .ok()
 }
 
-/// Returns the effect that the server declares beside its hints. What cannot be read is not declared.
+/// Returns the effect that the server declares beside its hints. An unreadable effect counts as absent.
 fn effect(meta: &Object) -> Option<Effect> {
     let beside: Object = meta.read(extension::DYNAMIC_ANNOTATIONS).ok()??;
     Effect::from_word(&beside.read_str("effect").ok()??)
 }
 
-/// Reads hints, and the effect beside them in the metadata of an answer.
+/// Reads the hints, and the effect beside them in the metadata.
 pub(crate) fn declared(annotations: &ToolAnnotations, meta: Option<&Object>) -> DeclaredHints {
     DeclaredHints {
         effect: meta.and_then(effect),

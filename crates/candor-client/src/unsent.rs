@@ -1,8 +1,9 @@
-//! Answers of the host that do not fit the server's form, and the requests that fail for want of them.
+//! Answers of the host that are invalid for the server's form, and the requests that fail without them.
 //!
-//! A modern server asks in its result, so the client knows which request a question is about. A legacy server asks in a request of its
-//! own. Over HTTP it usually sends that on the stream of the request that it is about. Otherwise nothing names that request, and each
-//! one that runs can be it. Of those, the one that fails with the client's own words, or else each that fails, failed for that reason.
+//! A modern server asks in its result, so the client knows which request a question is about. A legacy server asks in a request of
+//! its own. Over HTTP, it usually sends that on the stream of the request that the question is about. Otherwise, the question may
+//! be about any running request. If one of them fails with the client's own words, that one failed because of the answer;
+//! otherwise, each that fails did.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -14,33 +15,33 @@ use tokio::sync::watch;
 
 use crate::members::locked;
 
-/// Failures that a server sends one after another are read in any order within this time.
+/// The client may read failures that a server sends together in any order within this time.
 const AT_ONCE: Duration = Duration::from_millis(200);
 
 /// An answer that was not sent.
 #[derive(Debug)]
 struct UnsentAnswer {
     invalid: Invalid,
-    /// What the server was sent instead.
+    /// What the client sent to the server instead.
     told: String,
-    /// The request that failed with `told` is found.
+    /// Set after the request that failed with `told` is found.
     found: watch::Sender<bool>,
 }
 
-/// What is known of a request that runs.
+/// What the client knows about a running request.
 #[derive(Debug, Default)]
 struct State {
     id: Option<RequestId>,
     unsent: Option<Arc<UnsentAnswer>>,
-    /// No other request can be the one that `unsent` is about.
+    /// `unsent` cannot be about any other request.
     is_certain: bool,
 }
 
-/// The requests that run and may be asked about.
+/// The running requests that a question may be about.
 #[derive(Debug, Default)]
 pub(crate) struct RunningRequests(Mutex<BTreeMap<u64, State>>);
 
-/// A request that runs.
+/// A running request.
 #[derive(Debug)]
 pub(crate) struct RunningRequest<'a> {
     all: &'a RunningRequests,
@@ -55,8 +56,8 @@ impl RunningRequests {
         RunningRequest { all: self, key }
     }
 
-    /// Notes that an answer is not sent, and returns what the server is sent instead. `about`: the request that the question came
-    /// with.
+    /// Notes that an answer is not sent, and returns the text for the server instead. `about`: the request on whose stream the
+    /// question came.
     pub(crate) fn note_invalid(
         &self,
         about: Option<&RequestId>,
@@ -78,7 +79,7 @@ impl RunningRequests {
         told
     }
 
-    /// Notes that an answer is sent: the server asked again, and an earlier answer is no reason to fail.
+    /// Notes that an answer is sent. The server asked again, so an earlier invalid answer is no longer a reason to fail.
     pub(crate) fn note_answer(&self, about: Option<&RequestId>) {
         if let [state] = &mut candidates(&mut locked(&self.0), about)[..] {
             state.unsent = None;
@@ -97,14 +98,14 @@ fn candidates<'a>(
 }
 
 impl RunningRequest<'_> {
-    /// Notes under which id the request goes out.
+    /// Notes the id of the request.
     pub(crate) fn goes_out_as(&self, id: &RequestId) {
         if let Some(state) = locked(&self.all.0).get_mut(&self.key) {
             state.id = Some(id.clone());
         }
     }
 
-    /// Returns the answer for want of which this request failed. `said`: what the server says of the failure, if it answered.
+    /// Returns the invalid answer that made this request fail, if there is one. `said`: the server's error message, if it answered.
     pub(crate) async fn unsent_answer(&self, said: Option<&str>) -> Option<Invalid> {
         let (unsent, is_certain) = {
             let running = locked(&self.all.0);
@@ -116,7 +117,7 @@ impl RunningRequest<'_> {
             unsent.found.send_replace(true);
         }
         if !is_repeated && !is_certain {
-            // A failure without an answer has a reason of its own.
+            // A failure without an answer of the server has another cause.
             said?;
             let mut found = unsent.found.subscribe();
             if tokio::time::timeout(AT_ONCE, found.wait_for(|found| *found)).await.is_ok() {

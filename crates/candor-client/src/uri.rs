@@ -1,7 +1,7 @@
-//! Whether two spellings name one resource.
+//! Compares URIs, whatever their spelling.
 
-/// Returns true if two URIs are equal after the normalization of case and percent-encoding (RFC 3986, 6.2.2). Servers and SDKs that
-/// parse URIs send them back in another spelling. A slash at the end of a path makes another resource.
+/// Returns true if two URIs are equal after normalization of case and percent-encoding (RFC 3986, 6.2.2). Servers and SDKs that
+/// parse URIs may send them back in another spelling. A slash at the end of a path makes it another resource.
 #[must_use]
 pub fn is_same_uri(one: &str, other: &str) -> bool {
     one == other || normal(one) == normal(other)
@@ -13,13 +13,13 @@ fn normal(uri: &str) -> String {
     let scheme = scheme.to_ascii_lowercase();
     let Some(rest) = rest.strip_prefix("//") else { return format!("{scheme}:{rest}") };
     let (authority, path) = rest.split_at(rest.find(['/', '?', '#']).unwrap_or(rest.len()));
-    // A user's name has case, a host has none.
+    // The user part is case-sensitive, the host is not.
     let (user, host) = authority.split_at(authority.rfind('@').unwrap_or_default());
     let root = if path.starts_with('/') { "" } else { "/" };
     format!("{scheme}://{user}{}{root}{path}", host.to_ascii_lowercase())
 }
 
-/// Decodes what needs no encoding, and encodes what does.
+/// Decodes characters that need no encoding, and encodes those that do.
 fn normal_encoding(uri: &str) -> String {
     let bytes = uri.as_bytes();
     let mut normal = String::with_capacity(uri.len());

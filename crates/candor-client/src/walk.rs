@@ -1,4 +1,4 @@
-//! A tree of resources, walked without being trapped in it.
+//! Walks a resource tree within limits.
 
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::fmt;
@@ -15,13 +15,13 @@ use crate::lists::Pages;
 use crate::metadata::described;
 use crate::resources::{about, is_missing_method, ways_to_list};
 
-/// The type of what has others beneath it, where a server says no more than that.
+/// The media type of a folder, for servers that declare nothing else.
 const FOLDER: &str = "inode/directory";
 
-/// A walk over resources, each before what stands beneath it.
+/// A walk over a resource tree. Each resource comes before the resources inside it.
 ///
-/// Nothing is taken for finite: there is a limit to depth, number, time and memory, and no URI is visited twice. Only what says that it can be
-/// listed is looked into. What cannot be listed is told, and the walk goes on.
+/// A server may send an endless tree, so there are limits on depth, number, time and memory, and no URI is visited twice. The walk
+/// lists only resources that say that they can be listed. It reports a list that fails, and continues.
 ///
 /// ```no_run
 /// # async fn example(client: &candor_client::Client) {
@@ -44,9 +44,9 @@ pub struct Walk {
     count: usize,
     time: Duration,
     known: Option<Snapshot>,
-    /// Where it begins, until it has begun.
+    /// Where the walk begins. `None` after it has begun.
     start: Option<Start>,
-    /// The folders that it is in, the innermost last.
+    /// The open folders, the innermost last.
     open: Vec<Folder>,
     visited: HashSet<String>,
     /// The bytes of all URIs in `visited`.
@@ -54,62 +54,62 @@ pub struct Walk {
     given: usize,
     until: Option<Instant>,
     stopped: Option<WalkStop>,
-    /// Only a read shows what is beneath the resource where it begins.
+    /// Only a read shows the children of the resource where the walk begins.
     opens_by_read: bool,
-    /// The answer of `resources/metadata` about the resource where it begins, if it was refused and described otherwise.
+    /// The error of `resources/metadata` about the resource where the walk begins, if another method described it.
     refused_metadata: Option<Error>,
-    /// The ways to list that this server was found to have.
+    /// The list methods that the server supports, as far as known.
     ways: Option<Vec<&'static str>>,
 }
 
 #[derive(Debug)]
 enum Start {
-    /// What the server lists by itself.
+    /// The server's own list.
     Roots,
     At(String),
 }
 
-/// A folder that is being looked into.
+/// A folder whose children are being listed.
 #[derive(Debug)]
 struct Folder {
     uri: Option<String>,
     depth: usize,
     found: VecDeque<Resource>,
-    /// The pages still to come.
+    /// The remaining pages.
     pages: Option<Pages>,
-    /// The memory that `found` takes, about.
+    /// The approximate memory of `found`, in bytes.
     cost: usize,
 }
 
-/// A resource on the way.
+/// A resource that the walk found.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct Step {
-    /// It.
+    /// The resource.
     pub resource: Resource,
-    /// How far beneath the beginning it stands; what stands at the beginning, at 0.
+    /// The depth below the start. The start has depth 0.
     pub depth: usize,
 }
 
-/// Why a walk ended before the tree did.
+/// The limit that cut a walk short.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum WalkStop {
-    /// Something stands deeper than was to be looked.
+    /// The tree is deeper than the limit.
     Depth,
-    /// There are more than were wanted.
+    /// The tree has more resources than the limit.
     Count,
-    /// There was no more time.
+    /// The time is up.
     Time,
 }
 
-/// What could not be listed.
+/// A resource or list that failed.
 #[derive(Debug, Clone)]
 #[non_exhaustive]
 pub struct WalkError {
-    /// Beneath which resource; `None`: the server's own list.
+    /// The resource that failed, or whose children could not be listed. `None`: the server's own list.
     pub uri: Option<String>,
-    /// Why.
+    /// Why it failed.
     pub error: Error,
 }
 
@@ -124,23 +124,23 @@ impl fmt::Display for WalkError {
 
 impl std::error::Error for WalkError {}
 
-/// What resources were like, to find out later what has changed.
+/// The versions of resources, to detect changes later.
 #[derive(Debug, Clone, Default)]
 pub struct Snapshot(HashMap<String, (Option<String>, Option<u64>)>);
 
 impl Snapshot {
-    /// Nothing is known yet.
+    /// Creates an empty snapshot.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Remembers what a resource is like now.
+    /// Stores the current version of a resource.
     pub fn note(&mut self, resource: &Resource) {
         self.0.insert(resource.uri.clone(), version(resource));
     }
 
-    /// Whether it is as it was. What does not say when it was changed may have been.
+    /// Returns true if the resource is unchanged. A resource without a modification time counts as changed.
     #[must_use]
     pub fn is_unchanged(&self, resource: &Resource) -> bool {
         let now = version(resource);
@@ -154,12 +154,12 @@ fn version(resource: &Resource) -> (Option<String>, Option<u64>) {
 }
 
 impl Client {
-    /// Walks over a resource and what stands beneath it.
+    /// Walks a resource and everything inside it.
     pub fn walk(&self, uri: impl Into<String>) -> Walk {
         Walk::new(self, Start::At(uri.into()))
     }
 
-    /// Walks over all that the server lists, and what stands beneath.
+    /// Walks all resources that the server lists, and everything inside them.
     pub fn walk_all(&self) -> Walk {
         Walk::new(self, Start::Roots)
     }
@@ -186,48 +186,49 @@ impl Walk {
         }
     }
 
-    /// How deep to look.
+    /// Sets the maximum depth.
     #[must_use]
     pub fn depth(mut self, depth: usize) -> Self {
         self.depth = depth;
         self
     }
 
-    /// How many resources to give.
+    /// Sets the maximum number of resources.
     #[must_use]
     pub fn count(mut self, count: usize) -> Self {
         self.count = count;
         self
     }
 
-    /// How long it may take in all.
+    /// Sets the maximum time of the whole walk.
     #[must_use]
     pub fn time(mut self, time: Duration) -> Self {
         self.time = time;
         self
     }
 
-    /// Leaves out what is as it was. What can be listed is looked into all the same.
+    /// Leaves out unchanged resources. A resource that can be listed is never left out, because its children may have changed.
     #[must_use]
     pub fn changed_since(mut self, known: Snapshot) -> Self {
         self.known = Some(known);
         self
     }
 
-    /// Why it ended before the tree did; `None`: it did not.
+    /// Returns the limit that cut the walk short: depth, number or time. `None` if none did. The memory limit is an error of
+    /// [`next`](Self::next) instead.
     #[must_use]
     pub fn stopped(&self) -> Option<WalkStop> {
         self.stopped
     }
 
-    /// Returns the error of `resources/metadata` about the resource where the walk began, if another way described it; see
+    /// Returns the error of `resources/metadata` about the resource where the walk began, if another method described it; see
     /// [`Client::describe`].
     #[must_use]
     pub fn refused_metadata(&self) -> Option<&Error> {
         self.refused_metadata.as_ref()
     }
 
-    /// The next resource, or what could not be listed. `None` at the end.
+    /// Returns the next resource, or an error for a list that failed. Returns `None` at the end.
     pub async fn next(&mut self) -> Option<Result<Step, WalkError>> {
         let until = *self.until.get_or_insert_with(|| Instant::now() + self.time);
         match tokio::time::timeout_at(until.into(), self.step()).await {
@@ -241,7 +242,7 @@ impl Walk {
         }
     }
 
-    /// The same for those who like streams.
+    /// Converts the walk to a stream.
     pub fn into_stream(self) -> impl Stream<Item = Result<Step, WalkError>> {
         futures_util::stream::unfold(self, |mut walk| async move {
             walk.next().await.map(|step| (step, walk))
@@ -322,7 +323,8 @@ impl Walk {
         Ok(())
     }
 
-    /// What says so can be listed. A folder by its type alone, only where the server has a method for folders.
+    /// Returns true if the resource says that it can be listed. A folder's media type counts only if the server has a method for
+    /// folders.
     fn can_list(&self, resource: &Resource) -> bool {
         let said = resource.capabilities.as_ref().and_then(|can| can.list);
         said.unwrap_or_else(|| {
@@ -331,7 +333,7 @@ impl Walk {
         })
     }
 
-    /// Begins the list of a resource's children. Only a resource that says that it can be listed is an argument of `resources/list`.
+    /// Begins the list of a resource's children. `resources/list` accepts only a resource that says that it can be listed.
     fn pages(&self, resource: &Resource) -> Option<Pages> {
         let says_so = resource.is_listable();
         let mut ways = self.ways.iter().flatten();
@@ -339,25 +341,25 @@ impl Walk {
         Some(Pages::new(way, "resources", about(&resource.uri)))
     }
 
-    /// Gives up a way to list that the server does not have, for all that follows, and begins this folder's list another way.
+    /// Drops a list method that the server does not support, and begins this folder's list with another one.
     fn next_way(&mut self, given_up: &str, uri: &str) -> Option<Pages> {
         let ways = self.ways.get_or_insert_default();
         ways.retain(|way| *way != given_up);
         ways.first().map(|way| Pages::new(way, "resources", about(uri)))
     }
 
-    /// Fetches more of the innermost folder; false if there is no more.
+    /// Fetches more entries of the innermost folder. Returns false if there are no more.
     async fn more(&mut self) -> Result<bool, WalkError> {
         let limit = self.client.limits().max_list;
         let Some(folder) = self.open.last_mut() else { return Ok(false) };
         let uri = folder.uri.clone();
         let failed = |error| WalkError { uri: folder.uri.clone(), error };
         let Some(pages) = &mut folder.pages else {
-            // No way to list: what a read gives beside the resource itself is better than nothing.
+            // The server cannot list the children: use the other contents that a read returns.
             let Some(uri) = folder.uri.clone() else { return Ok(false) };
             let contents = self.client.read(&uri).await.map_err(failed)?;
             folder.found.extend(contents.others().into_iter().cloned().map(described));
-            // Once is all there is.
+            // A read has no further pages.
             folder.uri = None;
             return Ok(!folder.found.is_empty());
         };
@@ -389,7 +391,7 @@ impl Walk {
                 Ok(true)
             }
             Ok(None) => Ok(false),
-            // It said that it could, and cannot: the next way, for all that follows.
+            // The server does not have the method after all: use the next one from here on.
             Err(error) if is_missing_method(&error) && folder.uri.is_some() => {
                 let pages = self.next_way(method, &uri.unwrap_or_default());
                 if let Some(folder) = self.open.last_mut() {

@@ -1,8 +1,8 @@
-//! What the URL of a server says about where it is.
+//! Where a server is, according to its URL: on this machine, on its network, or public.
 
 use std::net::IpAddr;
 
-/// The last labels of names that mean this machine or its network.
+/// The last labels of host names on this machine or its network.
 const HERE: [&str; 4] = ["localhost", "local", "internal", "lan"];
 
 /// Returns true if the host of a URL is this machine.
@@ -11,7 +11,7 @@ pub fn is_local(url: &str) -> bool {
     is_loopback(host(url))
 }
 
-/// Returns true if the host of a URL is a public name and proves it by https. Any other may lead to this machine or its network.
+/// Returns true if the host of a URL is a public name, and https proves it. Any other host may be on this machine or its network.
 #[must_use]
 pub fn is_public(url: &str) -> bool {
     let name = host(url).trim_end_matches('.');
@@ -19,7 +19,7 @@ pub fn is_public(url: &str) -> bool {
     let top = name.rsplit_once('.').map(|(_, top)| top.to_ascii_lowercase());
     url.starts_with("https://")
         && name.chars().all(plain)
-        // Numbers are addresses, however they are written: 127.1 is one.
+        // Numbers are addresses in any notation: 127.1 is one.
         && top.is_some_and(|top| {
             top.starts_with(|c: char| c.is_ascii_alphabetic()) && !HERE.contains(&&*top)
         })
@@ -30,7 +30,7 @@ pub fn is_public(url: &str) -> bool {
 pub fn host(url: &str) -> &str {
     let rest = url.split_once("://").map_or(url, |(_, rest)| rest);
     let authority = rest.split(['/', '?', '#']).next().unwrap_or_default();
-    // The text before an @ is no host: localhost:1@evil.example is evil.example.
+    // The text before an @ is not the host: in localhost:1@evil.example, the host is evil.example.
     let authority = authority.rsplit('@').next().unwrap_or_default();
     match authority.rsplit_once(':') {
         Some((host, port)) if !port.contains(']') => host,

@@ -12,7 +12,7 @@ use super::places::ServerList;
 use super::{ConfigError, Environment, Owner, Target, expand, is_public};
 use crate::connect::Connect;
 
-/// A server in a configuration file, with its variables as they are written.
+/// A server in a configuration file, with its variables as written.
 #[derive(Clone, PartialEq, Eq)]
 pub struct ServerEntry {
     name: String,
@@ -25,11 +25,11 @@ pub struct ServerEntry {
     pub(super) rank: usize,
 }
 
-/// Members under which hosts write the URL of a server.
+/// The members in which hosts write the URL of a server.
 const URLS: [&str; 3] = ["url", "httpUrl", "serverUrl"];
 
 impl ServerEntry {
-    /// Reads the entry of a name. `rank` is the precedence of its place.
+    /// Reads the entry of a server. `rank` is its precedence among the lists of all files.
     pub(super) fn read(
         name: &str,
         place: &ServerList,
@@ -68,13 +68,13 @@ impl ServerEntry {
         &self.file
     }
 
-    /// Returns the place of the entry in its file, as a JSON Pointer.
+    /// Returns the position of the entry in its file, as a JSON Pointer.
     #[must_use]
     pub fn pointer(&self) -> &str {
         &self.pointer
     }
 
-    /// Returns the folder that the server is for, if it is for one. Its program runs there.
+    /// Returns the project folder of the server, if it has one. Its program runs there.
     #[must_use]
     pub fn project(&self) -> Option<&Path> {
         self.project.as_deref()
@@ -86,21 +86,21 @@ impl ServerEntry {
         self.owner
     }
 
-    /// Returns what the entry starts or reaches, with its variables as they are written.
+    /// Returns what the entry starts or reaches, with its variables as written.
     #[must_use]
     pub fn target(&self) -> &Target {
         &self.target
     }
 
-    /// Returns a SHA-256 of the file's path, the name and the whole entry. An agreement with the user holds for one digest: after any
+    /// Returns a SHA-256 digest of the file's path, the name and the whole entry. The user's agreement covers one digest. After any
     /// change, ask again.
     #[must_use]
     pub fn digest(&self) -> &str {
         &self.digest
     }
 
-    /// Returns true if the user must agree before the entry is used: a project's file starts a program, reaches this machine or its
-    /// network, or sends headers or variables of the user.
+    /// Returns true if the user must agree before the entry is used. That is the case if a project's file starts a program, reaches
+    /// this machine or its network, or sends headers or variables of the user.
     #[must_use]
     pub fn needs_agreement(&self) -> bool {
         let is_harmless = match &self.target {
@@ -112,10 +112,10 @@ impl ServerEntry {
         self.owner == Owner::Project && !is_harmless
     }
 
-    /// Connects when it is awaited. The server is untrusted unless [`Connect::trust`] says otherwise.
+    /// Connects when awaited. The server is untrusted unless [`Connect::trust`] says otherwise.
     ///
     /// # Errors
-    /// A variable has no value, or the URL is none of HTTP.
+    /// A variable has no value, or the URL is not an HTTP URL.
     pub fn connect(&self, environment: &Environment) -> Result<Connect, ConfigError> {
         Ok(self.expand(environment)?.connect())
     }
@@ -123,7 +123,7 @@ impl ServerEntry {
     /// Fills in the variables.
     ///
     /// # Errors
-    /// A variable has no value, or the URL is none of HTTP.
+    /// A variable has no value, or the URL is not an HTTP URL.
     pub fn expand(&self, environment: &Environment) -> Result<Target, ConfigError> {
         let fill = |text: &str| expand(text, environment, self.project.as_deref());
         let fill_pairs = |pairs: &[(String, String)]| {
@@ -144,7 +144,7 @@ impl ServerEntry {
                     None => None,
                     Some(cwd) => Some(PathBuf::from(fill(&cwd.to_string_lossy())?)),
                 };
-                // Hosts start what a project names in the folder of the project.
+                // Hosts start a project's program in the folder of the project.
                 let cwd = match (&self.project, cwd) {
                     (Some(project), Some(cwd)) => Some(project.join(cwd)),
                     (Some(project), None) => Some(project.clone()),
@@ -162,7 +162,7 @@ impl ServerEntry {
     }
 }
 
-/// Without values that may be secrets.
+/// Omits values that may be secrets.
 impl fmt::Debug for ServerEntry {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("ServerEntry")
@@ -175,7 +175,7 @@ impl fmt::Debug for ServerEntry {
     }
 }
 
-/// The SHA-256 of several texts, each set apart from the next, in hexadecimal digits.
+/// Returns the SHA-256 of several texts, in hexadecimal digits. Length prefixes keep the texts apart.
 fn digest(parts: &[&str]) -> String {
     let mut digest = Sha256::new();
     for part in parts {
@@ -185,7 +185,7 @@ fn digest(parts: &[&str]) -> String {
     digest.finalize().iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
-/// Where in an entry something is wrong, and what.
+/// A problem in an entry: its position, and what is wrong.
 #[derive(Debug)]
 struct Problem(String, String);
 

@@ -10,11 +10,11 @@ type Variables = dyn Fn(&str) -> Option<String> + Send + Sync;
 /// The folders in which hosts keep their files, and the variables that these files name.
 #[derive(Clone)]
 pub struct Environment {
-    /// The current folder. Files of projects are searched for here and above.
+    /// The current folder. Files of projects are searched for here and in its parents.
     pub folder: PathBuf,
     /// The user's home.
     pub home: Option<PathBuf>,
-    /// Where programs of this system keep settings: `~/.config`, `%APPDATA%`.
+    /// The settings folder of this system: `~/.config`, `%APPDATA%`.
     pub settings: Option<PathBuf>,
     variables: Arc<Variables>,
 }
@@ -46,7 +46,7 @@ impl Environment {
         Self { folder: folder.into(), home: None, settings: None, variables }
     }
 
-    /// Sets the home, and the folder of settings in it.
+    /// Sets the home, and the settings folder in it.
     #[must_use]
     pub fn home(mut self, home: impl Into<PathBuf>) -> Self {
         let home = home.into();
@@ -74,7 +74,7 @@ impl Environment {
     }
 }
 
-/// Without the variables: some are secrets.
+/// Omits the variables: some are secrets.
 impl fmt::Debug for Environment {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Environment")

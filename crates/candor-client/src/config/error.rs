@@ -1,19 +1,19 @@
-//! Why no server comes out of the configuration files.
+//! Errors in configuration files.
 
 use std::fmt;
 use std::path::PathBuf;
 
 use candor_protocol::shown::shown;
 
-/// A problem with a configuration file. Its text is safe on a terminal and has no values of the file.
+/// A problem with a configuration file. Its text is safe on a terminal and contains no values of the file.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ConfigError {
-    /// A file is unreadable, is no JSON, or has no object where servers belong.
+    /// A file is unreadable, is not JSON, or has no object where servers belong.
     File {
         /// The file.
         file: PathBuf,
-        /// The place in it, as a JSON Pointer.
+        /// The position in it, as a JSON Pointer.
         pointer: String,
         /// What is wrong there.
         reason: String,
@@ -24,7 +24,7 @@ pub enum ConfigError {
         name: String,
         /// The file.
         file: PathBuf,
-        /// The place in it, as a JSON Pointer.
+        /// The position in it, as a JSON Pointer.
         pointer: String,
         /// What is wrong there.
         reason: String,
@@ -35,7 +35,7 @@ pub enum ConfigError {
         name: String,
         /// The most similar name that a file has.
         like: Option<String>,
-        /// Problems of files that may have it.
+        /// Problems of files that may contain it.
         unread: Vec<ConfigError>,
     },
 }
@@ -64,7 +64,7 @@ impl fmt::Display for ConfigError {
 
 impl std::error::Error for ConfigError {}
 
-/// A pointer behind the name of a file. The whole file has none.
+/// A pointer after the name of a file. It is empty for the whole file.
 struct PointerSuffix<'a>(&'a str);
 
 impl fmt::Display for PointerSuffix<'_> {

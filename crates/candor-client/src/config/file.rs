@@ -1,4 +1,4 @@
-//! Reads one configuration file, within bounds.
+//! Reads one configuration file, within limits.
 
 use std::fs::{File, Metadata};
 use std::io::{self, ErrorKind, Read as _};
@@ -8,14 +8,15 @@ use serde_json::Value;
 
 use super::jsonc;
 
-/// Claude Code keeps more than servers in its file; that is seldom a megabyte.
+/// The maximum size of a file, in bytes. Claude Code stores more than servers in its file, but rarely a megabyte.
 const LARGEST: u64 = 16 * 1024 * 1024;
 
-/// The owner of a file names the programs that we start. Any user can leave a file in a folder that all can write to, such as /tmp.
+/// The error for a file of another user. The owner of a file decides which programs start, and any user can leave a file in a
+/// shared folder such as /tmp.
 const NOT_OURS: &str =
     "the file belongs to another user, who could name any program. Make it your own";
 
-/// Returns the content of a file, or `None` if there is no file or nothing in it. Errors do not name the file.
+/// Returns the content of a file, or `None` if the file is missing or empty. Errors do not name the file.
 pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
     let file = match open(path) {
         Ok(file) => file,
@@ -24,7 +25,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
         }
         Err(error) => return Err(error.to_string()),
     };
-    // Of the file that was opened: the path may lead elsewhere by now.
+    // Check the file that was opened: the path may lead elsewhere by now.
     let found = file.metadata().map_err(|error| error.to_string())?;
     if !found.is_file() {
         return Err("this is not a file".to_owned());
@@ -44,7 +45,7 @@ pub(super) fn read(path: &Path) -> Result<Option<Value>, String> {
     serde_json::from_str(&jsonc::plain(&text)).map(Some).map_err(|error| error.to_string())
 }
 
-/// Opens a pipe without waiting for its writer.
+/// Opens a file. If it is a pipe, this does not wait for its writer.
 #[cfg(unix)]
 fn open(path: &Path) -> io::Result<File> {
     use rustix::fs::{Mode, OFlags};
@@ -57,7 +58,8 @@ fn open(path: &Path) -> io::Result<File> {
     File::open(path)
 }
 
-/// Returns true if the file and the name that led to it are ours. A link of another user to a file of ours is that user's choice.
+/// Returns true if this user or the system owns the file and the name that leads to it. Another user's link to a file of this user
+/// is the other user's choice.
 #[cfg(unix)]
 fn is_trusted(path: &Path, found: &Metadata) -> bool {
     use std::os::unix::fs::MetadataExt as _;
@@ -72,7 +74,7 @@ fn is_trusted(_path: &Path, _found: &Metadata) -> bool {
     true
 }
 
-/// Accepts ourselves and the system.
+/// Returns true for this user and for the system.
 #[cfg(unix)]
 fn may_name_programs(owner: u32, me: u32) -> bool {
     owner == me || owner == 0

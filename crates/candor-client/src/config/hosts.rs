@@ -1,4 +1,4 @@
-//! All files of all hosts, and a name in them.
+//! The configuration files of all hosts, and the search for a name in them.
 
 use std::collections::HashMap;
 use std::path::{Path, PathBuf};
@@ -10,16 +10,16 @@ use super::error::pointer;
 use super::places::{ServerList, places};
 use super::{ConfigError, Environment, Owner, ServerEntry, file};
 
-/// The servers in the configuration files of the user's hosts, in order of precedence: the user's own before those of projects, and
-/// those of the nearest folder first.
+/// The servers in the configuration files of the user's hosts, in order of precedence. The user's own come before those of
+/// projects, and the nearest folder comes first.
 #[derive(Debug, Clone, Default)]
 pub struct HostConfigs {
     named: Vec<NamedEntry>,
-    /// Each with the precedence of its place.
+    /// Each problem with the precedence of its list.
     problems: Vec<(usize, ConfigError)>,
 }
 
-/// A name in a file, and its entry.
+/// The name of a server in a file, and its entry.
 #[derive(Debug, Clone)]
 struct NamedEntry {
     name: String,
@@ -29,8 +29,8 @@ struct NamedEntry {
 }
 
 impl HostConfigs {
-    /// Reads the files: `.mcp.json`, `.vscode/mcp.json` and `.cursor/mcp.json` in the current folder and above, and the files of Claude
-    /// Code, Claude Desktop, Cursor, Windsurf and Gemini in the home. A file that cannot be read is one of the
+    /// Reads `.mcp.json`, `.vscode/mcp.json` and `.cursor/mcp.json` in the current folder and its parents. Also reads the user's
+    /// files of Claude Code, Claude Desktop, Cursor, Windsurf and Gemini. An unreadable file is one of the
     /// [`problems`](Self::problems).
     #[must_use]
     pub fn load(environment: &Environment) -> Self {
@@ -63,7 +63,7 @@ impl HostConfigs {
     /// Returns the server of this name that takes precedence.
     ///
     /// # Errors
-    /// Its entry is invalid, or no file has the name. An invalid entry is not passed over for another.
+    /// Its entry is invalid, or no file has the name. The search does not skip an invalid entry.
     pub fn find(&self, name: &str) -> Result<&ServerEntry, ConfigError> {
         match self.named.iter().find(|named| named.name == name) {
             Some(named) => named.entry.as_ref().map_err(ConfigError::clone),
@@ -75,12 +75,12 @@ impl HostConfigs {
         }
     }
 
-    /// Returns all servers, also those that another of their name takes precedence over, and the problem of each invalid one.
+    /// Returns all servers, including those that another server of the same name overrides, and the problem of each invalid entry.
     pub fn entries(&self) -> impl Iterator<Item = Result<&ServerEntry, &ConfigError>> {
         self.named.iter().map(|named| named.entry.as_ref())
     }
 
-    /// Returns all names with their files.
+    /// Returns all names, with their files.
     pub fn names(&self) -> impl Iterator<Item = (&str, &Path)> {
         self.named.iter().map(|named| (named.name.as_str(), named.file.as_path()))
     }
@@ -91,12 +91,13 @@ impl HostConfigs {
         same.skip(1).map(|named| (named.file.as_path(), named.owner))
     }
 
-    /// Returns the problems of files. Problems of single entries come from [`find`](Self::find) and [`entries`](Self::entries).
+    /// Returns the problems of whole files. Problems of single entries come from [`find`](Self::find) and
+    /// [`entries`](Self::entries).
     pub fn problems(&self) -> impl Iterator<Item = &ConfigError> {
         self.problems.iter().map(|(_, problem)| problem)
     }
 
-    /// Returns the problems of files that take precedence over the file of this server: one of them may have the name, too.
+    /// Returns the problems of files that take precedence over the file of this server: one of them may also have the name.
     pub fn problems_before(&self, entry: &ServerEntry) -> impl Iterator<Item = &ConfigError> {
         let before = self.problems.iter().filter(|(rank, _)| *rank < entry.rank);
         before.map(|(_, problem)| problem)
@@ -105,14 +106,14 @@ impl HostConfigs {
     fn problem(&mut self, rank: usize, place: &ServerList, members: &[String], reason: String) {
         let pointer = pointer(members.iter().map(String::as_str));
         let problem = ConfigError::File { file: place.file.clone(), pointer, reason };
-        // Several places are in one file.
+        // One file can have several lists.
         if !self.problems.iter().any(|(_, known)| *known == problem) {
             self.problems.push((rank, problem));
         }
     }
 }
 
-/// Returns the member that names servers, if there is one; or, as an error, the path of what is no object.
+/// Returns the member that contains servers, if it exists. The error is the path of a value that is not an object.
 fn servers<'a, 'p>(
     mut value: &'a Value,
     path: &'p [String],

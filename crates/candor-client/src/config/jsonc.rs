@@ -4,7 +4,7 @@
 pub(super) fn plain(text: &str) -> String {
     let mut bytes = text.strip_prefix('\u{feff}').unwrap_or(text).as_bytes().to_vec();
     let mut at = 0;
-    // The last comma, while nothing but space has followed it.
+    // The last comma, as long as only whitespace and comments have followed it.
     let mut comma = None;
     while at < bytes.len() {
         match (bytes[at], bytes.get(at + 1)) {
@@ -40,7 +40,7 @@ pub(super) fn plain(text: &str) -> String {
         }
         at += 1;
     }
-    // Whole characters were replaced by spaces, byte by byte.
+    // Only whole characters became spaces, so the bytes are still UTF-8.
     String::from_utf8(bytes).unwrap_or_default()
 }
 

@@ -11,7 +11,7 @@
 //!     eprintln!("{problem}");
 //! }
 //! let entry = configs.find("notes")?;
-//! // A clone brings the file of its project along.
+//! // A cloned repository can bring such a file with it.
 //! if entry.needs_agreement() && !agree(&format!("{entry:?}")).await {
 //!     return Ok(());
 //! }
@@ -19,8 +19,8 @@
 //! # Ok(()) }
 //! ```
 //!
-//! - [`HostConfigs`]: all files, and the precedence among them. Nothing is started or sent before [`ServerEntry::connect`] is awaited.
-//! - [`ServerEntry`]: one server: its name, its file, who wrote that, and its [`Target`].
+//! - [`HostConfigs`]: all files, and their precedence. Nothing is started or sent before [`ServerEntry::connect`] is awaited.
+//! - [`ServerEntry`]: one server: its name, its file, the author of that file, and its [`Target`].
 //! - [`Environment`]: the folders to search and the variables to fill in.
 //! - [`redact`]: what a host may print of a server.
 

@@ -1,17 +1,17 @@
-//! Where hosts keep their servers: the user's own files first, then those of projects, each the nearest first.
+//! Where hosts store their servers: the user's own files first, then those of projects, the nearest folder first.
 //!
-//! Codex keeps its servers in TOML, which nothing here reads.
+//! Codex stores its servers in TOML, which this client does not read.
 
 use std::path::{Path, PathBuf};
 
 use super::Environment;
 
-/// A member of a file that names servers.
+/// A member of a file that contains servers.
 pub(super) struct ServerList {
     pub(super) file: PathBuf,
-    /// The path of the member, from the top of the file.
+    /// The path of the member, from the root of the file.
     pub(super) member: Vec<String>,
-    /// The folder that these servers are for.
+    /// The project folder that these servers are for.
     pub(super) project: Option<PathBuf>,
     pub(super) owner: Owner,
 }
@@ -21,17 +21,17 @@ pub(super) struct ServerList {
 pub enum Owner {
     /// The user: the file is in the user's home or settings.
     User,
-    /// The authors of a project. A clone brings their file along, so agree with the user before you use it.
+    /// The authors of a project. A cloned repository can bring their file with it, so the user must agree before it is used.
     Project,
 }
 
-/// Parent folders above this depth are ignored.
+/// How many folders are searched: the current one and its nearest parents.
 const DEEPEST: usize = 64;
 
 const SERVERS: &str = "mcpServers";
 
-/// Returns all places, in order of precedence. No project replaces a server that the user has under the same name: otherwise a name
-/// that the user knows would start another program in another folder.
+/// Returns all lists of servers, in order of precedence. A project never overrides a server of the user with the same name.
+/// Otherwise, a name that the user knows would start another program in another folder.
 pub(super) fn places(environment: &Environment) -> Vec<ServerList> {
     let home = environment.home.as_deref();
     let mut places = Vec::new();
@@ -44,11 +44,11 @@ pub(super) fn places(environment: &Environment) -> Vec<ServerList> {
         if let (Some(file), Some(name)) = (&of_claude, folder.to_str()) {
             add(file.clone(), &["projects", name, SERVERS], Owner::User);
         }
-        // A home is no project: who can write there can write to the user's own files, too.
+        // The home is not a project: an author who can write there can write to the user's own files, too.
         let owner = if Some(folder) == home { Owner::User } else { Owner::Project };
         add(folder.join(".mcp.json"), &[SERVERS], owner);
         add(folder.join(".vscode/mcp.json"), &["servers"], owner);
-        // In the home, the next file is the user's own, and folders above the home are no projects.
+        // In the home, the next file is the user's own. Folders above the home are not projects.
         if Some(folder) == home {
             break;
         }
@@ -65,7 +65,7 @@ pub(super) fn places(environment: &Environment) -> Vec<ServerList> {
     ];
     let of_user = of_user.into_iter().flatten();
     places.extend(of_user.map(|file| place(file, &[SERVERS], None, Owner::User)));
-    // Stable: the nearest stays first.
+    // The sort is stable: the nearest folder stays first.
     places.sort_by_key(|place| place.owner);
     places
 }

@@ -1,30 +1,31 @@
-//! Hides secrets of servers: what a host prints ends up in logs, chats and bug reports.
+//! Redacts the secrets of servers: what a host prints ends up in logs, chats and bug reports.
 //!
-//! Two ways. A server is shown as it was *written*: `${VAR}` for a variable, `…` for what looks like a credential. And texts about
-//! it, above all errors, go through a [`Redactor`] that knows the values.
+//! There are two ways. A server is shown as it is *written*: `${VAR}` for a variable, `…` for what looks like a credential. Texts
+//! about it, above all errors, pass a [`Redactor`] that knows the values.
 
 use std::fmt;
 
 use super::{Environment, Piece, Target, pieces};
 
-/// Replaces a secret.
+/// The replacement of a secret.
 const HIDDEN: &str = "…";
 
-/// Words in the names of variables, headers and flags whose values are secrets.
+/// Words that mark the name of a variable, header or flag whose value is a secret.
 const SECRET: [&str; 9] =
     ["auth", "cookie", "credential", "key", "pass", "pwd", "secret", "signature", "token"];
 
-/// How well-known tokens begin.
+/// The prefixes of well-known tokens.
 const TOKENS: [&str; 10] =
     ["AKIA", "eyJ", "ghp_", "gho_", "github_pat_", "glpat-", "sk-", "xoxb-", "xoxp-", "npm_"];
 
-/// Kinds of credentials that may be seen beside the credential itself.
+/// Kinds of credentials. The kind is shown, the credential is not.
 const KINDS: [&str; 4] = ["Bearer ", "Basic ", "Token ", "token "];
 
-/// A shorter value is no secret, and part of too many words.
+/// A shorter value, in bytes, is not redacted: it is not a secret, and is part of too many words.
 const SHORTEST: usize = 6;
 
-/// Returns true if the value of a variable, header or flag of this name is a secret as a rule. The path of a secret file is none.
+/// Returns true if the value of a variable, header or flag of this name is usually a secret. The path of a secret file is not a
+/// secret.
 #[must_use]
 pub fn is_secret(name: &str) -> bool {
     let name = name.to_lowercase();
@@ -32,7 +33,7 @@ pub fn is_secret(name: &str) -> bool {
     !place && SECRET.iter().any(|word| name.contains(word))
 }
 
-/// Masks a secret, except its variables and its kind: `Bearer ${TOKEN}`.
+/// Masks a secret, but shows its variables and its kind: `Bearer ${TOKEN}`.
 #[must_use]
 pub fn masked(value: &str) -> String {
     let kind = KINDS.iter().find(|kind| value.starts_with(**kind)).copied().unwrap_or_default();
@@ -56,7 +57,8 @@ pub fn url(text: &str) -> String {
     url_with(text, |_, value| masked(value))
 }
 
-/// Replaces the secrets of a URL: `put` gets the name of each and its value. The name of user and password is `user`.
+/// Replaces the secrets of a URL. `put` receives the name and the value of each; user and password have the name `user`. The
+/// fragment is always hidden.
 pub fn url_with(text: &str, mut put: impl FnMut(&str, &str) -> String) -> String {
     let (scheme, rest) = match text.split_once("://") {
         Some((scheme, rest)) => (format!("{scheme}://"), rest),
@@ -83,7 +85,7 @@ pub fn url_with(text: &str, mut put: impl FnMut(&str, &str) -> String) -> String
     format!("{scheme}{authority}{path}?{}{fragment}", parameters.join("&"))
 }
 
-/// Splits an argument before the secret in it.
+/// Splits an argument in front of the secret in it.
 fn parted(arg: &str) -> Option<(&str, &str)> {
     if let Some(token) = KINDS.iter().find_map(|kind| arg.strip_prefix(kind)) {
         return Some(arg.split_at(arg.len() - token.len()));
@@ -91,9 +93,9 @@ fn parted(arg: &str) -> Option<(&str, &str)> {
     if TOKENS.iter().any(|start| arg.starts_with(start)) {
         return Some(("", arg));
     }
-    // --token=x, API_KEY=x, and a header as some programs take it: Authorization: Bearer x
+    // --token=x, API_KEY=x, or a header in the form of some programs: Authorization: Bearer x
     let at = arg.find(['=', ':'])?;
-    // Neither an address nor a variable with a default has a name before the colon.
+    // In an address, and in a variable with a default, the text before the colon is not a name.
     if arg[at..].starts_with("://") || arg[..at].contains('$') {
         return None;
     }
@@ -101,7 +103,7 @@ fn parted(arg: &str) -> Option<(&str, &str)> {
     (is_secret(&arg[..at]) && !value.is_empty()).then(|| arg.split_at(arg.len() - value.len()))
 }
 
-/// Returns for each argument where the secret in it begins, or `None` if there is none.
+/// Returns, for each argument, where its secret begins, or `None` if it has none.
 #[must_use]
 pub fn secrets_of(args: &[String]) -> Vec<Option<usize>> {
     let mut flag = false;
@@ -132,7 +134,7 @@ pub fn args(args: &[String]) -> Vec<String> {
 #[derive(Clone, Default)]
 pub struct Redactor(Vec<(String, String)>);
 
-/// The replacements alone.
+/// Shows the replacements only.
 impl fmt::Debug for Redactor {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.0.iter().map(|(_, seen)| seen)).finish()
@@ -140,8 +142,8 @@ impl fmt::Debug for Redactor {
 }
 
 impl Redactor {
-    /// Hides the values of variables and what looks like a credential. `written` and `filled` are the same server before and after
-    /// its variables are filled in.
+    /// Creates a redactor for the values of variables, and for what looks like a credential. `written` and `filled` are the same
+    /// server before and after its variables are filled in.
     #[must_use]
     pub fn new(written: &Target, filled: &Target, environment: &Environment) -> Self {
         let mut redactor = Self::default();
@@ -181,7 +183,7 @@ impl Redactor {
             return;
         }
         self.0.push((value.to_owned(), seen.to_owned()));
-        // The longest first: a secret may contain another.
+        // The longest value first: a secret may contain another one.
         self.0.sort_by_key(|(value, _)| std::cmp::Reverse(value.len()));
     }
 

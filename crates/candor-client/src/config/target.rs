@@ -1,4 +1,4 @@
-//! What an entry starts or reaches.
+//! The target of an entry: what it starts or reaches.
 
 use std::fmt;
 use std::path::PathBuf;
@@ -14,7 +14,7 @@ pub enum Target {
     Url {
         /// Its endpoint.
         url: String,
-        /// Headers of every request.
+        /// The headers of each request.
         headers: Vec<(String, String)>,
     },
     /// A program that is a server over its stdin and stdout.
@@ -23,15 +23,15 @@ pub enum Target {
         program: String,
         /// Its arguments.
         args: Vec<String>,
-        /// Variables beside those of this process.
+        /// Variables in addition to those of this process.
         env: Vec<(String, String)>,
-        /// The folder that it runs in; `None`: the current one.
+        /// The working directory. `None`: the current folder.
         cwd: Option<PathBuf>,
     },
 }
 
 impl Target {
-    /// Connects when it is awaited. Variables must be filled in.
+    /// Connects when awaited. The variables must be filled in.
     pub fn connect(&self) -> Connect {
         match self {
             Self::Url { url, headers } => headers
@@ -43,7 +43,7 @@ impl Target {
         }
     }
 
-    /// Returns the program to start, for a host that adds to it.
+    /// Returns the program to start, for a host that adds settings to it.
     #[must_use]
     pub fn program(&self) -> Option<Program> {
         match self {
@@ -68,7 +68,7 @@ impl Target {
         }
     }
 
-    /// Returns the names of all that is filled in: variables, and words of the host.
+    /// Returns the names of everything that is filled in: variables, and words of the host.
     #[must_use]
     pub fn variables(&self) -> Vec<&str> {
         let mut names: Vec<&str> = Vec::new();
@@ -87,7 +87,7 @@ impl Target {
         names
     }
 
-    /// Everything that may name variables.
+    /// Returns all texts that may contain variables.
     pub(super) fn texts(&self) -> Vec<&str> {
         match self {
             Self::Url { url, headers } => {
@@ -103,7 +103,7 @@ impl Target {
     }
 }
 
-/// The names of headers and variables without their values, and arguments and URLs without what looks like a secret.
+/// Shows the names of headers and variables without their values, and hides what looks like a secret in arguments and URLs.
 impl fmt::Debug for Target {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let names = |pairs: &[(String, String)]| {

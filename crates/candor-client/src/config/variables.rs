@@ -6,7 +6,7 @@ use candor_protocol::shown::shown;
 
 use super::Environment;
 
-/// A part of a text that may name variables.
+/// A part of a text that may contain variables.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Piece<'a> {
     /// Text without a variable.
@@ -22,7 +22,7 @@ pub enum Piece<'a> {
     Host(&'a str),
 }
 
-/// Splits a text at its variables. What only looks like a variable is text.
+/// Splits a text at its variables. Text that only looks like a variable stays text.
 pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     let mut pieces = Vec::new();
     let mut rest = text;
@@ -41,7 +41,7 @@ pub fn pieces(text: &str) -> Vec<Piece<'_>> {
     pieces
 }
 
-/// Reads what is between the braces.
+/// Parses the text between the braces.
 fn variable(inner: &str) -> Option<Piece<'_>> {
     let is_name = |name: &str| {
         name.starts_with(|c: char| c.is_ascii_alphabetic() || c == '_')
@@ -61,7 +61,7 @@ fn variable(inner: &str) -> Option<Piece<'_>> {
     is_name(kind).then_some(Piece::Host(inner))
 }
 
-/// Fills in the variables of a text. `${workspaceFolder}` is the project, or else the current folder.
+/// Fills in the variables of a text. `${workspaceFolder}` is the project's folder, or the current one if there is no project.
 ///
 /// # Errors
 /// A variable is unset and has no default, or only its host can fill it in. The error names it.
@@ -75,7 +75,7 @@ pub fn expand(
         match piece {
             Piece::Text(text) => filled.push_str(text),
             Piece::Variable { name, default } => {
-                // As in a shell: what is set to nothing has its default, too.
+                // As in a shell, an empty variable gets its default, too.
                 let set =
                     environment.variable(name).filter(|set| !set.is_empty() || default.is_none());
                 let value = set.or_else(|| default.map(str::to_owned));

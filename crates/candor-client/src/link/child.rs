@@ -1,4 +1,4 @@
-//! A server that is our own child process: started, listened to, and not left behind.
+//! A server that is a child process: its start, its output and its end.
 
 use std::collections::VecDeque;
 use std::process::Stdio;
@@ -14,35 +14,35 @@ use crate::error::Error;
 use crate::link::group::Group;
 use crate::members::locked;
 
-/// How long a child has to take what was sent, to go by itself once its input has ended, and again after it was told to.
+/// How long a child has to read what was sent, to exit after its input is closed, and to exit after SIGTERM.
 const PATIENCE: Duration = Duration::from_secs(2);
 
-/// The same where less time was given for everything.
+/// Returns that time, or less if the limit for an answer is shorter.
 pub(crate) fn patience(limits: &ClientLimits) -> Duration {
     PATIENCE.min(limits.answer)
 }
 
-/// Lines of stderr that are kept to explain an end.
+/// The number of stderr lines that are stored to explain an exit.
 const KEPT_LINES: usize = 20;
 
-/// What parts the end of a program from its own words.
+/// Separates the exit status from the program's own words.
 const SAID: &str = "; it said: ";
 
-/// The longest line of stderr.
+/// The maximum length of a stderr line, in bytes.
 const LONGEST_LINE: u64 = 4096;
 
-/// A running child. When it is dropped the child's input ends, and a task sees to it that the child does too.
+/// A running child. When it is dropped, the child's input closes, and a task makes sure that the child exits, too.
 #[derive(Debug)]
 pub(crate) struct Child {
     ended: watch::Receiver<Option<String>>,
     closing: watch::Sender<bool>,
-    /// Closed once nothing of its group is left.
+    /// Closes when no process of the child's group is left.
     gone: watch::Receiver<()>,
     words: Arc<Mutex<VecDeque<String>>>,
     heard: watch::Receiver<()>,
 }
 
-/// What a child said before it ended, and how it ended.
+/// The last lines of a child, and its exit status.
 #[derive(Debug, Clone)]
 pub(crate) struct LastWords {
     ended: watch::Receiver<Option<String>>,
@@ -62,7 +62,7 @@ pub(crate) fn start(
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
-        // If there is no time for anything else.
+        // The last resort, if there is no time to end it in order.
         .kill_on_drop(true);
     for name in &program.unset {
         command.env_remove(name);
@@ -70,7 +70,7 @@ pub(crate) fn start(
     if let Some(folder) = &program.folder {
         command.current_dir(folder);
     }
-    // A group of its own: Ctrl-C at our terminal is for us to handle, and its children end with it.
+    // A process group of its own: this process handles Ctrl-C at the terminal, and the child's own children end with the child.
     #[cfg(unix)]
     command.process_group(0);
     let mut child = command.spawn().map_err(|error| Error::Unreachable {
@@ -116,7 +116,7 @@ impl Child {
         }
     }
 
-    /// Waits until nothing of it is left; its input has been closed.
+    /// Waits until no process of the group is left. The child's input is already closed.
     pub(crate) async fn ended(&self) {
         let _ = self.closing.send(true);
         let mut gone = self.gone.clone();
@@ -125,16 +125,16 @@ impl Child {
 }
 
 impl LastWords {
-    /// Puts together what is known of an end.
+    /// Returns what is known about the exit.
     pub(crate) async fn after(&self, why: &str) -> String {
-        // The status follows the end of the pipe at once, if the child is what has ended.
+        // If the child itself exited, its status follows the end of the pipe at once.
         let mut ended = self.ended.clone();
         let wait = ended.wait_for(Option::is_some);
         let mut told = match tokio::time::timeout(Duration::from_millis(500), wait).await {
             Ok(Ok(status)) => status.clone().unwrap_or_default(),
             _ => why.to_owned(),
         };
-        // A grandchild may keep stderr open, so the wait has an end.
+        // A grandchild may keep stderr open, so limit the wait.
         let mut heard = self.heard.clone();
         let _ = tokio::time::timeout(Duration::from_millis(200), heard.changed()).await;
         let words = locked(&self.words);
@@ -152,7 +152,7 @@ impl LastWords {
     }
 }
 
-/// Sees to it that the child ends, and all that it has started in its group: by itself, or told to, or killed.
+/// Makes sure that the child and its whole group end: by themselves, on request, or by a kill.
 async fn keep(
     mut child: tokio::process::Child,
     mut group: Group,
@@ -166,17 +166,17 @@ async fn keep(
     };
     let ended = tokio::select! {
         status = child.wait() => Some(status),
-        // Asked to, or nobody is there any more.
+        // The client closes the connection, or dropped the child.
         _ = closing.wait_for(|closing| *closing) => None,
     };
     if let Some(status) = ended {
         let _ = tell.send(Some(words(status)));
-        // What it has left behind may still hold its pipes, and be the server: a wrapper that forks.
+        // Processes that the child left behind may hold its pipes, and be the server: the child was a wrapper that forks.
         if !group.is_gone() {
             let _ = closing.wait_for(|closing| *closing).await;
         }
     } else {
-        // Its input has ended, which is the sign to go.
+        // Its input is closed, which asks it to exit.
         let mut ended = tokio::time::timeout(patience, child.wait()).await;
         if ended.is_err() {
             group.tell_to_end();
@@ -195,7 +195,7 @@ async fn keep(
     group.end(patience).await;
 }
 
-/// What a child says on stderr is for whoever looks for it, and never an error by itself.
+/// Passes the child's stderr to the host's function, or to the log. Output on stderr is never an error by itself.
 async fn listen(
     stderr: ChildStderr,
     words: Arc<Mutex<VecDeque<String>>>,
@@ -205,7 +205,7 @@ async fn listen(
     let mut line = Vec::new();
     loop {
         line.clear();
-        // What is longer is told in pieces.
+        // A longer line arrives in pieces.
         match (&mut stderr).take(LONGEST_LINE).read_until(b'\n', &mut line).await {
             Ok(0) | Err(_) => return,
             Ok(_) => {}

@@ -1,4 +1,4 @@
-//! The process groups of programs that were started: none is left behind, however this process ends.
+//! The process groups of the started programs, so that this process can end all of them before it ends itself.
 
 use std::collections::BTreeSet;
 use std::sync::Mutex;
@@ -8,22 +8,22 @@ use tokio::time::Instant;
 
 use crate::members::locked;
 
-/// Every group that may still have members.
+/// All groups that may still have processes.
 static GROUPS: Mutex<BTreeSet<i32>> = Mutex::new(BTreeSet::new());
 
-/// How often is looked whether a group has ended.
+/// How often the client checks whether a group has ended.
 const LOOKS: Duration = Duration::from_millis(10);
 
-/// How long a killed process may take to go.
+/// How long a killed process may take to exit.
 const KILLED: Duration = Duration::from_millis(500);
 
-/// How long programs have to end if this process is about to.
+/// How long programs have to exit if this process is about to end.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Ends every program that this process has started as a server, with all processes of its group: tells them to, and kills what is left
-/// a second later. For a process that is about to end: clients that are still open lose their servers.
+/// Ends every program that this process has started as a server, with its process group. Asks them to exit, and kills the rest a
+/// second later. Use it when this process is about to end: open clients lose their servers.
 ///
-/// [`Client::close`](crate::Client::close) ends one server, and leaves it more time.
+/// [`Client::close`](crate::Client::close) ends one server, and gives it more time.
 pub async fn end_programs() {
     let groups = locked(&GROUPS).clone();
     groups.iter().for_each(|group| send(*group, Signal::End));
@@ -33,13 +33,13 @@ pub async fn end_programs() {
     }
 }
 
-/// Kills every program that this process has started as a server, with all processes of its group. For a process that ends at once, and
-/// for where nothing can be awaited.
+/// Kills every program that this process has started as a server, with its process group. Use it if this process ends at once or
+/// cannot await.
 pub fn kill_programs() {
     locked(&GROUPS).iter().for_each(|group| send(*group, Signal::Kill));
 }
 
-/// Returns true once nothing of the groups is left.
+/// Returns true as soon as no process of the groups is left, or false after `time`.
 async fn wait(groups: &BTreeSet<i32>, time: Duration) -> bool {
     let until = Instant::now() + time;
     loop {
@@ -53,19 +53,19 @@ async fn wait(groups: &BTreeSet<i32>, time: Duration) -> bool {
     }
 }
 
-/// A program, and all that it has started in its group. What is left of it when this is dropped is killed.
+/// A program and its process group. Drop kills what is left of it.
 #[derive(Debug)]
 pub(crate) struct Group(Option<i32>);
 
 impl Group {
-    /// The group that a child leads.
+    /// Registers the group that a child leads.
     pub(crate) fn of(child: &tokio::process::Child) -> Self {
         let group = child.id().and_then(|id| i32::try_from(id).ok()).filter(|_| cfg!(unix));
         locked(&GROUPS).extend(group);
         Self(group)
     }
 
-    /// Returns true if nothing of it is left. From then on its number may be another's, and is not used any more.
+    /// Returns true if no process of the group is left. Another group may then get its number, so this group never uses it again.
     pub(crate) fn is_gone(&mut self) -> bool {
         if let Some(group) = self.0.filter(|group| !exists(*group)) {
             locked(&GROUPS).remove(&group);
@@ -82,7 +82,7 @@ impl Group {
         self.0.into_iter().for_each(|group| send(group, Signal::Kill));
     }
 
-    /// Ends what is left once the program itself has ended.
+    /// Ends the rest of the group after the program itself has exited.
     pub(crate) async fn end(mut self, patience: Duration) {
         if self.is_gone() {
             return;
@@ -130,7 +130,7 @@ fn exists(group: i32) -> bool {
     Pid::from_raw(group).is_some_and(|pid| test_kill_process_group(pid).is_ok())
 }
 
-/// There are no groups here; the program itself is killed when its handle is dropped.
+/// This platform has no groups. The program itself is killed when its handle is dropped.
 #[cfg(not(unix))]
 fn send(_: i32, _: Signal) {}
 

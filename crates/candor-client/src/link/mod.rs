@@ -1,5 +1,4 @@
-//! The way to a server and back: a message goes out, its answer comes in, and what the server says meanwhile is passed on
-//! in the order in which it was said.
+//! The transport to a server: sends a request, receives its answer, and passes on the server's other messages in order.
 
 pub(crate) mod child;
 pub(crate) mod group;
@@ -13,22 +12,22 @@ use candor_protocol::rpc::RequestId;
 
 use crate::error::Error;
 
-/// A request, ready to be sent.
+/// A request that is ready to be sent.
 #[derive(Debug)]
 pub(crate) struct Outgoing<'a> {
     pub(crate) id: RequestId,
     pub(crate) method: &'a str,
-    /// The whole message.
+    /// The complete message.
     pub(crate) body: Vec<u8>,
-    /// What stands in `Mcp-Name` over HTTP.
+    /// The value of `Mcp-Name` over HTTP.
     pub(crate) name: Option<&'a str>,
-    /// Arguments that stand in headers, too: names after the prefix, and values.
+    /// Arguments that are also sent as headers: names without the prefix, and values.
     pub(crate) mirrored: &'a [(String, String)],
-    /// The name of the operation, for proxies.
+    /// The idempotency key, for proxies.
     pub(crate) key: Option<&'a str>,
 }
 
-/// A way to a server.
+/// A transport to a server.
 #[derive(Debug)]
 pub(crate) enum Link {
     Http(http::Http),
@@ -36,15 +35,15 @@ pub(crate) enum Link {
 }
 
 impl Outgoing<'_> {
-    /// Whether it is taken back when nobody waits for it any more. A handshake never is: who does not know the question may
-    /// know nothing of taking back either, and what comes before a handshake is the end of the session for some.
+    /// Returns true if the request is cancelled when its caller stops waiting. A handshake never is. A server that does not know
+    /// the request may not know cancellation either. Some servers end the session if a message comes before the handshake.
     pub(crate) fn can_be_taken_back(&self) -> bool {
         !matches!(self.method, method::DISCOVER | method::INITIALIZE)
     }
 }
 
 impl Link {
-    /// Sends a request and waits for its answer. Dropping it takes the request back.
+    /// Sends a request and waits for its answer. Dropping the future cancels the request.
     pub(crate) async fn request(&self, outgoing: Outgoing<'_>) -> Result<Box<RawValue>, Error> {
         match self {
             Self::Http(http) => http.request(outgoing).await,
@@ -59,7 +58,7 @@ impl Link {
         }
     }
 
-    /// Whether requests can still go this way.
+    /// Returns true if the transport can still send requests.
     pub(crate) fn is_alive(&self) -> bool {
         match self {
             Self::Http(http) => http.is_alive(),
@@ -67,7 +66,7 @@ impl Link {
         }
     }
 
-    /// Whether what the server says unasked would be heard now.
+    /// Returns true if the client currently receives messages that belong to no request.
     pub(crate) fn hears(&self) -> bool {
         match self {
             Self::Http(http) => http.hears(),
@@ -75,7 +74,7 @@ impl Link {
         }
     }
 
-    /// Ends it, and waits until the other side has gone.
+    /// Closes the transport, and waits until the other side has ended.
     pub(crate) async fn close(&self) {
         match self {
             Self::Http(http) => http.close().await,

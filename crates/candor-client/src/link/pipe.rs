@@ -1,4 +1,4 @@
-//! Messages as lines: over the pipes of a child process, or any other pair of streams.
+//! Messages as lines, over the pipes of a child process or any other pair of streams.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -23,10 +23,10 @@ use crate::error::Error;
 use crate::host::Host;
 use crate::members::{locked, quoted};
 
-/// Messages that wait for the pipe to take them.
+/// The maximum number of messages that wait for the pipe.
 const QUEUE: usize = 256;
 
-/// What the server may print between messages before it is no server: a banner, not a flood.
+/// The maximum number of lines that are not messages. A banner is fine, a flood means that the program is not a server.
 const MAX_NOISE: usize = 1000;
 
 const NOISE: &str = "it prints text where messages should be";
@@ -49,13 +49,13 @@ pub(crate) struct Pipe {
 struct PendingRequests {
     requests: Mutex<HashMap<RequestId, oneshot::Sender<PipeAnswer>>>,
     ended: AtomicBool,
-    /// What was seen of the end.
+    /// Why the connection ended.
     why: Mutex<String>,
-    /// A message has come.
+    /// The server sent a message.
     heard: AtomicBool,
-    /// The first line that is no message.
+    /// The first line that is not a message.
     noise: Mutex<Option<String>>,
-    /// We have stopped to read, for all the noise.
+    /// The client stopped reading, because too many lines were not messages.
     drowned: AtomicBool,
 }
 
@@ -64,7 +64,7 @@ impl PendingRequests {
         self.end_with(why, &Error::Lost { why: why.to_owned(), sent: true });
     }
 
-    /// Ends all requests with this error.
+    /// Ends all pending requests with this error.
     fn end_with(&self, why: &str, error: &Error) {
         why.clone_into(&mut locked(&self.why));
         self.ended.store(true, Ordering::Release);
@@ -102,7 +102,7 @@ impl Pipe {
         let tells = outgoing.can_be_taken_back();
         let id = outgoing.id;
         locked(&self.waiting.requests).insert(id.clone(), tell);
-        // From here on it is taken back if nobody waits for it any more.
+        // From here on, dropping the future cancels the request.
         let mut taken_back = PipeCancelGuard { pipe: self, id: Some(id), tells };
         if self.waiting.ended.load(Ordering::Acquire) || self.out.send(outgoing.body).await.is_err()
         {
@@ -117,8 +117,8 @@ impl Pipe {
         })
     }
 
-    /// Returns why there was no answer. A program that prints something else than messages is no server, which is more to say than that
-    /// it does not answer.
+    /// Returns why there was no answer. If the program prints other text than messages, it is not a server; that explains more than
+    /// a missing answer.
     pub(crate) fn explained(&self, error: Error) -> Error {
         let PendingRequests { heard, noise, drowned, .. } = &*self.waiting;
         let is_silent = match error {
@@ -145,14 +145,14 @@ impl Pipe {
 
     pub(crate) async fn close(&self) {
         self.waiting.end("the connection was closed");
-        // What was sent goes out first, then the pipe ends: for a child that is the sign to go.
+        // Send what is queued, then close the pipe, which asks a child to exit.
         let writer = locked(&self.writer).take();
         if let Some(mut writer) = writer {
             let ended = async {
                 let _ = self.out.send(Vec::new()).await;
                 let _ = (&mut writer).await;
             };
-            // Whoever no longer reads does not hold us up.
+            // A server that no longer reads must not delay the close.
             if tokio::time::timeout(self.patience, ended).await.is_err() {
                 writer.abort();
             }
@@ -170,11 +170,11 @@ impl Drop for Pipe {
     }
 }
 
-/// Takes a request back when it is dropped, unless it was answered.
+/// Cancels a request when it is dropped, unless the request was answered.
 struct PipeCancelGuard<'a> {
     pipe: &'a Pipe,
     id: Option<RequestId>,
-    /// The server is told.
+    /// Send the cancellation to the server.
     tells: bool,
 }
 
@@ -197,7 +197,7 @@ impl Drop for PipeCancelGuard<'_> {
     }
 }
 
-/// An empty message means that nothing more comes.
+/// Writes messages, one per line. An empty message closes the stream.
 async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Vec<u8>>) {
     while let Some(mut message) = queue.recv().await {
         if message.is_empty() {
@@ -205,7 +205,7 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Ve
         }
         in_one_line(&mut message);
         message.push(b'\n');
-        // What has queued up meanwhile goes out in one write.
+        // Send all messages that are queued by now in one write.
         while message.len() < 64 * 1024 {
             match queue.try_recv() {
                 Ok(mut next) if !next.is_empty() => {
@@ -228,13 +228,13 @@ async fn write(mut output: impl AsyncWrite + Unpin, mut queue: mpsc::Receiver<Ve
     let _ = output.shutdown().await;
 }
 
-/// How reading came to its end.
+/// Why reading ended.
 enum ReadEnd {
     /// The other side is gone.
     Gone(String),
-    /// We do not want to hear more of it.
+    /// The client stopped reading.
     Dismissed(String),
-    /// It sent a message of more bytes than we read.
+    /// The server sent a message larger than this limit, in bytes.
     TooLarge(usize),
 }
 
@@ -260,21 +260,21 @@ impl Reading {
                 return self.waiting.end_with(&why, &Error::message_too_large(limit));
             }
         };
-        // A program that is no server at all explains itself best in its own words.
+        // A program that is not a server explains itself best in its own words.
         if let Some(line) = &*locked(&self.waiting.noise) {
             why.push_str(&format!("; it printed a line that is not a message: {line:?}"));
         }
         self.waiting.end(&why);
     }
 
-    /// Reads until the end; says what was seen of it.
+    /// Reads until the end, and returns why reading ended.
     async fn read(&self, input: impl AsyncRead + Unpin) -> ReadEnd {
         let mut noisy = 0;
         let mut input = BufReader::with_capacity(64 * 1024, input);
         let mut line = Vec::new();
         loop {
             line.clear();
-            // One large message does not take its memory for good.
+            // Free the memory of an unusually large message.
             line.shrink_to(64 * 1024);
             let limit = self.limits.max_message as u64 + 1;
             match (&mut input).take(limit).read_until(b'\n', &mut line).await {
@@ -338,7 +338,7 @@ impl Reading {
                     }
                 });
             }
-            // An answer that cannot be read is the end of its request, not of all.
+            // An unreadable answer ends its own request, not the others.
             Err(rejected) => match rejected.id {
                 Some(id) => self.answered(&id, Err(Error::Protocol(rejected.error.message))),
                 None => self.not_understood(message, &rejected.error.message),
@@ -352,7 +352,7 @@ impl Reading {
             Some(request) => {
                 let _ = request.send(answer);
             }
-            // Taken back meanwhile, or never asked.
+            // The request was cancelled, or never sent.
             None => tracing::debug!(%id, "an answer to no pending request"),
         }
     }

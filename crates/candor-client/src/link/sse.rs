@@ -1,4 +1,4 @@
-//! Server-sent events, read from a body as they come.
+//! Reads server-sent events from a body as they arrive.
 
 use std::time::Duration;
 
@@ -8,21 +8,21 @@ use hyper::body::{Body, Incoming};
 
 use crate::error::Error;
 
-/// What has been read of a stream of events.
+/// A reader of an event stream.
 pub(crate) struct Events<B = Incoming> {
     body: B,
     buffer: BytesMut,
     /// How far the buffer was searched for the end of a line.
     searched: usize,
-    /// The largest event.
+    /// The maximum size of an event, in bytes.
     limit: usize,
-    /// The stream's place: what to name when it is to be taken up again.
+    /// The id of the last event, to resume the stream there.
     pub(crate) last_id: Option<String>,
-    /// How long to wait before that, if the server said so.
+    /// How long to wait before the client resumes the stream, if the server said so.
     pub(crate) retry: Option<Duration>,
     data: Vec<u8>,
     any_data: bool,
-    /// A line ended with a carriage return: a line feed right after it belongs to it.
+    /// The last line ended with a carriage return, so a line feed right after it belongs to it.
     after_return: bool,
     begun: bool,
 }
@@ -47,7 +47,7 @@ where
         }
     }
 
-    /// The data of the next event that has any; `None` at the end.
+    /// Returns the data of the next event that has any, or `None` at the end.
     pub(crate) async fn next(&mut self) -> Result<Option<Vec<u8>>, Error> {
         loop {
             while let Some(line) = self.line() {
@@ -59,7 +59,7 @@ where
                 return Err(Error::message_too_large(self.limit));
             }
             match self.body.frame().await {
-                // An event that was not ended does not count.
+                // An incomplete event does not count.
                 None => return Ok(None),
                 Some(Err(error)) => return Err(Error::Lost { why: error.to_string(), sent: true }),
                 Some(Ok(frame)) => {
@@ -71,7 +71,7 @@ where
         }
     }
 
-    /// After the last event that is wanted: looks whether the stream has ended, so that its connection can be used again.
+    /// Checks, after the last event that the client needs, whether the stream has ended. If so, its connection can be reused.
     pub(crate) fn finish(mut self) {
         use futures_util::FutureExt as _;
         while let Some(Some(Ok(_))) = self.body.frame().now_or_never() {}
@@ -104,12 +104,12 @@ where
         Some(line)
     }
 
-    /// Takes a line in; gives the event that it ends.
+    /// Processes a line. Returns the event that the line completes.
     fn take(&mut self, line: &[u8]) -> Result<Option<Vec<u8>>, Error> {
         if line.is_empty() {
             let ended = std::mem::take(&mut self.any_data);
             let data = std::mem::take(&mut self.data);
-            // Events without data are there to be remembered: a place to resume from.
+            // An event without data only sets the id to resume from.
             return Ok(Some(data).filter(|data| ended && !data.is_empty()));
         }
         let (name, value) = match line.iter().position(|b| *b == b':') {
@@ -148,7 +148,7 @@ mod tests {
     use hyper::body::Frame;
     use proptest::prelude::*;
 
-    /// All events of a text that arrives in these pieces.
+    /// Returns all events of a text that arrives in these pieces.
     fn read(
         pieces: &[&[u8]],
         limit: usize,

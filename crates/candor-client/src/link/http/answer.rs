@@ -1,6 +1,6 @@
-//! What comes back: an answer, or a stream of events with the answer in it, and what the server says meanwhile.
+//! Responses: an answer, or an event stream that contains it and other messages of the server.
 //!
-//! A legacy stream that breaks off is taken up again where it was; a modern one is a request that is lost.
+//! A broken legacy stream is resumed where it ended. A broken modern stream means that the request is lost.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -21,19 +21,19 @@ use crate::error::Error;
 use crate::link::sse::Events;
 use crate::members::quoted;
 
-/// The type of a stream.
+/// The media type of an event stream.
 const EVENTS: &str = "text/event-stream";
 
-/// The shortest wait before a stream is taken up again, whatever the server says. It doubles while streams are cut at once.
+/// The shortest wait before the client resumes a stream, whatever the server says. It doubles while streams are cut at once.
 const SHORTEST_RETRY: Duration = Duration::from_millis(100);
 
-/// Before a stream is taken up again, if the server does not say how long.
+/// The wait before the client resumes a stream, if the server does not set one.
 pub(super) const RETRY: Duration = Duration::from_secs(1);
 
-/// How often a stream is taken up again without anything new on it.
+/// How often the client resumes a stream that brings no new event.
 const RESUMPTIONS: u32 = 5;
 
-/// The longest that a server can make us wait.
+/// The longest wait that a server can set.
 pub(super) const LONGEST_RETRY: Duration = Duration::from_secs(60);
 
 impl Shared {
@@ -60,7 +60,7 @@ impl Shared {
         }
     }
 
-    /// Reads a stream until the answer is there; takes it up again if it breaks off and can be.
+    /// Reads a stream until the answer arrives. Resumes the stream if it breaks off and can be resumed.
     async fn follow(self: &Arc<Self>, id: &RequestId, body: Body) -> Result<Box<RawValue>, Error> {
         let mut events = Events::new(body, self.limits.max_message);
         let mut fruitless = 0;
@@ -88,7 +88,7 @@ impl Shared {
             if fruitless > RESUMPTIONS {
                 return Err(Error::Lost { why: end, sent: true });
             }
-            // The server can make us wait longer, and never run.
+            // The server can lengthen the wait, but not shorten it below the backoff.
             let retry = events.retry;
             backoff = if begun.elapsed() < RETRY { backoff * 2 } else { SHORTEST_RETRY };
             backoff = backoff.min(LONGEST_RETRY);
@@ -100,10 +100,10 @@ impl Shared {
                     events.last_id = Some(place);
                     events.retry = retry;
                 }
-                // Not now: perhaps the next time.
+                // It failed now, but may work the next time.
                 Err(error) if error.is_passing() => {}
                 Err(error @ Error::Unauthorized { .. }) => return Err(error),
-                // Nor later: what is lost is the answer, whatever the server thinks of our asking for it.
+                // It cannot work later either. The caller lost the answer, whatever the reason of this refusal.
                 Err(_) => return Err(Error::Lost { why: end, sent: true }),
             }
         }
@@ -122,13 +122,13 @@ impl Shared {
         let response = self.endpoint.send(request).await?;
         match (response.status(), kind_of(&response)) {
             (StatusCode::OK, Some(kind)) if kind == EVENTS => Ok(response.into_body()),
-            // A page for people, perhaps: nothing that a stream could be read from.
+            // The body is not an event stream, but perhaps an HTML page.
             (StatusCode::OK, _) => Err(Error::protocol("a stream was asked for, and none came")),
             _ => Err(self.refused(None, response).await),
         }
     }
 
-    /// Takes in what has arrived; gives the answer to the request if it is that.
+    /// Processes what has arrived. Returns the answer to the request, if it is included.
     pub(super) fn take(
         self: &Arc<Self>,
         id: &RequestId,
@@ -175,7 +175,7 @@ impl Shared {
     }
 }
 
-/// The type of a body, without its parameters.
+/// Returns the media type of a body, without its parameters.
 fn kind_of(response: &Response<Body>) -> Option<String> {
     let kind = response.headers().get(CONTENT_TYPE)?.to_str().ok()?;
     Some(kind.split(';').next().unwrap_or(kind).trim().to_ascii_lowercase())

@@ -1,4 +1,4 @@
-//! A server behind a URL: where it is, what is sent with every request, and the connections that are kept.
+//! A server behind a URL: its address, the headers of each request, and the connection pool.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -27,7 +27,7 @@ pub(crate) struct Endpoint {
     pool: Pool<Connector, Full<Bytes>>,
     uri: Uri,
     headers: HeaderMap,
-    /// Asked for the token of each request, unless one token is among the headers.
+    /// The source of each request's token. `None` if there is no token, or a fixed one among the headers.
     tokens: Option<Arc<TokenSource>>,
 }
 
@@ -61,7 +61,7 @@ impl Endpoint {
             };
             let header = HeaderName::try_from(name.as_str()).map_err(|e| bad(&e))?;
             let mut value = HeaderValue::try_from(value.as_str()).map_err(|e| bad(&e))?;
-            // Whoever sends headers of their own may send secrets.
+            // Headers that the host sets may contain secrets.
             value.set_sensitive(true);
             headers.append(header, value);
         }
@@ -85,8 +85,8 @@ impl Endpoint {
         request
     }
 
-    /// Sends a request. If the server refuses its token with 401, it did not process the request: the request goes out once more if
-    /// the host has another token.
+    /// Sends a request. If the server refuses its token with 401, it did not process the request. The client resends the request
+    /// once if the host has another token.
     pub(super) async fn send(
         &self,
         mut request: Request<Full<Bytes>>,
@@ -149,7 +149,7 @@ fn pooled(connector: Connector) -> Pool<Connector, Full<Bytes>> {
         .build(connector)
 }
 
-/// A URL for errors, which end up in logs: who stands before the host, and what stands behind the path, may be what lets one in.
+/// Returns a URL for errors, which end up in logs. The user part, the query and the fragment may contain credentials.
 fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or(("", url));
     let end = rest.find(['/', '?', '#']).unwrap_or(rest.len());
@@ -166,7 +166,7 @@ fn without_secrets(url: &str) -> String {
     format!("{scheme}{between}{host}{path}")
 }
 
-/// What is behind an error in the end: who wraps it says nothing that a person could use.
+/// Returns the root cause of an error. The errors around it tell a user nothing useful.
 fn cause(error: &dyn std::error::Error) -> String {
     let mut last = error;
     while let Some(source) = last.source() {

@@ -1,7 +1,7 @@
-//! Streamable HTTP, both eras: a request is a POST, its answer is JSON or a stream of events.
+//! Streamable HTTP, both eras: a request is a POST, and its answer is JSON or an event stream.
 //!
-//! Here: what is sent, in which session, and what is taken back. `endpoint`: the connections. `answer`: what comes back. `refused`: what
-//! an answer that is no success says. `tokens`: bearer tokens. `unasked`: what a legacy server says by itself.
+//! This file has the requests, their session, and their cancellation. `endpoint`: the connections. `answer`: responses. `refused`:
+//! error responses. `tokens`: bearer tokens. `unasked`: messages of a legacy server that belong to no request.
 
 mod answer;
 mod endpoint;
@@ -35,21 +35,21 @@ use refused::SHOWN;
 pub(crate) use endpoint::Endpoint;
 pub(crate) use tokens::{Bearer, TokenSource};
 
-/// How long the body of a response to a notification is drained.
+/// How long the client drains the body of a response to a notification.
 const BODY: Duration = Duration::from_millis(500);
 
-/// What the two eras send with every request.
+/// The era of a connection, which decides the headers of each request.
 #[derive(Debug)]
 pub(crate) enum Mode {
     Modern,
-    /// A legacy handshake: no session yet, and no revision.
+    /// A legacy handshake, before there is a session or a revision.
     Opening,
     Legacy {
         session: Option<HeaderValue>,
     },
 }
 
-/// The way to a server over HTTP, within one session if it has one.
+/// The HTTP transport to a server, within one session if the server has sessions.
 #[derive(Debug)]
 pub(crate) struct Http(Arc<Shared>);
 
@@ -57,15 +57,15 @@ pub(crate) struct Http(Arc<Shared>);
 struct Shared {
     endpoint: Endpoint,
     mode: Mode,
-    /// `MCP-Protocol-Version`.
+    /// The value of `MCP-Protocol-Version`.
     version: HeaderValue,
     host: Arc<Host>,
     limits: ClientLimits,
-    /// The server has forgotten the session.
+    /// The server no longer knows the session.
     forgotten: AtomicBool,
-    /// What the server says unasked is heard.
+    /// The client receives messages that belong to no request.
     hears: AtomicBool,
-    /// The task that reads it.
+    /// The task that reads those messages.
     stream: Mutex<Option<AbortHandle>>,
 }
 
@@ -91,12 +91,12 @@ impl Http {
         }))
     }
 
-    /// The same server, for a legacy handshake.
+    /// Returns a transport to the same server, for a legacy handshake.
     pub(crate) fn opening(&self) -> Self {
         self.in_mode(Mode::Opening, "")
     }
 
-    /// The same server, once a legacy handshake has named the session and the revision.
+    /// Returns a transport to the same server, with the session and the revision from a legacy handshake.
     pub(crate) fn in_session(&self, session: Option<HeaderValue>, version: &str) -> Self {
         self.in_mode(Mode::Legacy { session }, version)
     }
@@ -110,13 +110,13 @@ impl Http {
         self.opened(outgoing).await.map(|(answer, _)| answer)
     }
 
-    /// A request whose answer may name a session.
+    /// Sends a request whose answer may open a session, and returns the session's id with the answer.
     pub(crate) async fn opened(
         &self,
         outgoing: Outgoing<'_>,
     ) -> Result<(Box<RawValue>, Option<HeaderValue>), Error> {
         let id = outgoing.id.clone();
-        // A modern request ends with its connection; a legacy one has to be taken back.
+        // A modern request is cancelled by closing its connection. A legacy one needs a notification.
         let tells = self.0.is_legacy() && outgoing.can_be_taken_back();
         let request = self.0.post(outgoing)?;
         let mut taken_back =
@@ -141,13 +141,13 @@ impl Http {
         self.0.is_in_session()
     }
 
-    /// Whether what the server says unasked arrives. Modern servers say nothing unasked.
+    /// Returns true if messages that belong to no request arrive. Modern servers send none.
     pub(crate) fn hears(&self) -> bool {
         self.0.hears.load(Ordering::Acquire)
     }
 
-    /// Listens to what the server says unasked (legacy). A server may have no such stream; what is given ends once it has said so, or
-    /// is heard.
+    /// Opens the stream for messages that belong to no request (legacy). A server may have no such stream. The returned receiver
+    /// completes after the first attempt, whether or not the stream opened.
     pub(crate) fn listen(&self) -> oneshot::Receiver<()> {
         let (asked, heard) = oneshot::channel();
         let task = tokio::spawn(unasked::listen(Arc::downgrade(&self.0), asked));
@@ -229,7 +229,7 @@ impl Shared {
         Ok(request)
     }
 
-    /// Sends what has no answer: news, and answers of ours.
+    /// Sends a message that has no answer: a notification, or an answer of the client.
     async fn tell(&self, method: &str, body: Vec<u8>) -> Result<(), Error> {
         let after = self.limits.answer;
         let sent = self.endpoint.send(self.message(method, body)?);
@@ -237,7 +237,7 @@ impl Shared {
             tokio::time::timeout(after, sent).await.map_err(|_| Error::TimedOut { after })??;
         match response.status() {
             status if status.is_success() => {
-                // Drain the body so that the connection can be used again, but not for long: nothing is expected in it.
+                // Drain the body so that the connection can be reused. Limit the time, because the body should be empty.
                 let body = Limited::new(response.into_body(), SHOWN).collect();
                 let _ = tokio::time::timeout(BODY, body).await;
                 Ok(())
@@ -251,7 +251,7 @@ impl Shared {
     }
 }
 
-/// Takes a legacy request back when it is dropped, unless it was answered.
+/// Cancels a legacy request when it is dropped, unless the request was answered.
 struct HttpCancelGuard<'a> {
     http: &'a Arc<Shared>,
     id: Option<RequestId>,

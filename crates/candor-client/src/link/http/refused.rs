@@ -1,4 +1,4 @@
-//! What an answer that is no success says: who is not let in, whose session is forgotten, the server's own error, or a page for people.
+//! Error responses: refused credentials, a lost session, the server's own error, or another body such as an HTML page.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -14,10 +14,10 @@ use super::answer::collect;
 use super::{Mode, Shared};
 use crate::error::Error;
 
-/// How much of a body that is no answer is shown.
+/// The maximum characters of an unknown body in an error.
 pub(super) const SHOWN: usize = 300;
 
-/// What the TypeScript SDK's examples answer to a session that they do not know, among other things.
+/// The error code of the TypeScript SDK's examples for an unknown session. They use it for other errors, too.
 const NO_SESSION: i64 = -32000;
 
 impl Shared {
@@ -25,13 +25,13 @@ impl Shared {
         matches!(self.mode, Mode::Legacy { session: Some(_) })
     }
 
-    /// The server does not know the session any more.
+    /// Notes that the server no longer knows the session.
     fn forget(&self) -> Error {
         self.forgotten.store(true, Ordering::Release);
         Error::SessionExpired
     }
 
-    /// Returns what a response that is no success says. `id`: of the request, if it was one.
+    /// Returns the error of an unsuccessful response. `id`: the id of the request, if it was one.
     pub(super) async fn refused(&self, id: Option<&RequestId>, response: Response<Body>) -> Error {
         let (head, body) = response.into_parts();
         let status = head.status.as_u16();
@@ -49,14 +49,14 @@ impl Shared {
         }
         if head.status.is_redirection() {
             let to = said(LOCATION).unwrap_or_default();
-            // Whoever is sent elsewhere would take the token along.
+            // Do not follow the redirect: it would send the token elsewhere.
             return Error::protocol(format!("it has moved to {to:?}; name that URL instead"));
         }
         let retry_after = said(RETRY_AFTER).and_then(|text| text.trim().parse().ok());
         let retry_after = retry_after.map(Duration::from_secs);
         let body = self.body_of_error(body).await;
         match error_of(&body, self.limits.max_depth) {
-            // The protocol says 404, but the examples of the TypeScript SDK, and whoever has learned from them, say this.
+            // The protocol requires 404, but the examples of the TypeScript SDK, and servers modeled on them, send this.
             Some(error)
                 if status == 400
                     && self.has_session()
@@ -79,8 +79,8 @@ impl Shared {
         collect(body, self.limits.max_message.min(1 << 20)).await.unwrap_or_default()
     }
 
-    /// Returns what a 404 within a session means: usually that the session is lost. Some servers answer with it to a method that they
-    /// do not have, as the modern protocol says. A lost session may come with a JSON-RPC error, too, but with another code.
+    /// Returns what a 404 within a session means. Usually, the session is lost. Some servers send it for a method that they do not
+    /// have, as the modern protocol requires. A lost session may come with a JSON-RPC error, too, but with another code.
     async fn lost_session_or_method(&self, id: &RequestId, body: Body) -> Error {
         let body = self.body_of_error(body).await;
         match decode_message(&body, self.limits.max_depth) {
@@ -93,7 +93,7 @@ impl Shared {
     }
 }
 
-/// The error in a body, with an id or without.
+/// Returns the error in a body, with or without an id.
 fn error_of(body: &[u8], depth: usize) -> Option<ErrorObject> {
     match decode_message(body, depth) {
         Ok(Incoming::Response(response)) => response.outcome.err(),

@@ -1,4 +1,4 @@
-//! Bearer tokens: one that stays, or a source that is asked again once the server refuses a token.
+//! Bearer tokens: a fixed one, or a source that the client asks again if the server refuses a token.
 
 use std::fmt;
 use std::sync::Arc;
@@ -11,7 +11,7 @@ use crate::error::Error;
 
 type TokenFn = Box<dyn Fn() -> BoxFuture<'static, Result<String, String>> + Send + Sync>;
 
-/// Where the token of a request comes from.
+/// The source of a request's token.
 #[derive(Clone, Default)]
 pub(crate) enum Bearer {
     #[default]
@@ -20,10 +20,10 @@ pub(crate) enum Bearer {
     From(Arc<TokenSource>),
 }
 
-/// What the host brings to get a token, and the token that counts at present.
+/// The host's function for tokens, and the current token.
 pub(crate) struct TokenSource {
     get: TokenFn,
-    /// Held while the host is asked: requests that need a new token at the same time wait for one answer.
+    /// Locked while the client asks the host, so that requests that need a new token at the same time share one answer.
     current: Mutex<Option<HeaderValue>>,
 }
 
@@ -32,13 +32,13 @@ impl TokenSource {
         Arc::new(Self { get, current: Mutex::new(None) })
     }
 
-    /// Returns the present token; a new one if there is none yet, or if the server has refused the present one.
+    /// Returns the current token. Asks the host if there is none yet, or if the server refused the current one.
     pub(super) async fn header(&self, refused: Option<&HeaderValue>) -> Result<HeaderValue, Error> {
         let mut current = self.current.lock().await;
         if let Some(token) = current.as_ref().filter(|token| Some(*token) != refused) {
             return Ok(token.clone());
         }
-        // The host may fail: then the next request asks again.
+        // If the host fails, the next request asks again.
         *current = None;
         let token = (self.get)().await.map_err(|why| Error::NoToken { why })?;
         let header =
@@ -49,7 +49,7 @@ impl TokenSource {
 
 pub(super) const UNSENDABLE: &str = "the bearer token has characters that cannot be sent";
 
-/// Returns `Authorization` with this token. No debug output shows it.
+/// Returns the value of `Authorization` for this token. Debug output does not show it.
 pub(super) fn header_of(token: &str) -> Option<HeaderValue> {
     let mut value = HeaderValue::try_from(format!("Bearer {token}")).ok()?;
     value.set_sensitive(true);

@@ -1,4 +1,4 @@
-//! What a legacy server says unasked.
+//! Reads the messages of a legacy server that belong to no request.
 
 use std::sync::Weak;
 use std::sync::atomic::Ordering;
@@ -11,11 +11,11 @@ use super::Shared;
 use super::answer::{LONGEST_RETRY, RETRY};
 use crate::link::sse::Events;
 
-/// The longest between two streams that end at once, unless the server wants more.
+/// The longest wait between two streams that end at once, unless the server wants more.
 const LONGEST_DOUBLED: Duration = Duration::from_secs(30);
 
-/// Reads what a legacy server says unasked, for as long as the session is there. `asked` is dropped once the server has said whether
-/// there is such a stream.
+/// Reads messages that belong to no request, as long as the session exists. Drops `asked` after the first attempt to open the
+/// stream.
 pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
     let mut asked = Some(asked);
     let mut place: Option<String> = None;
@@ -27,7 +27,7 @@ pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
         let limit = shared.limits.max_message;
         match body {
             Ok(body) => {
-                // What was said before this may not be said again.
+                // The server may not send earlier messages again.
                 shared.host.missed();
                 shared.hears.store(true, Ordering::Release);
                 drop((shared, asked.take()));
@@ -45,8 +45,8 @@ pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
                     }
                 }
                 place = events.last_id.or(place);
-                // A stream that always ends at once is asked for less and less often, whatever the server says: it can make us wait
-                // longer, and never run.
+                // If streams always end at once, the client asks for them less and less often. The server can lengthen the wait,
+                // but not shorten it.
                 let short = begun.elapsed() < RETRY;
                 wait = if short { (wait * 2).min(LONGEST_DOUBLED) } else { RETRY };
                 wait = wait.max(events.retry.unwrap_or_default());
@@ -55,7 +55,7 @@ pub(super) async fn listen(http: Weak<Shared>, asked: oneshot::Sender<()>) {
                 drop((shared, asked.take()));
                 wait *= 2;
             }
-            // It has no such stream, or no such session.
+            // The server has no such stream, or no such session.
             Err(_) => return,
         }
         wait = wait.min(LONGEST_RETRY);
