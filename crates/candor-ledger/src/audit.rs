@@ -1,7 +1,7 @@
-//! What is written down of each change, and of calls that change nothing in the ledger.
+//! The audit log: rows for state changes, and for calls that change nothing in the ledger.
 //!
-//! A row never holds the arguments: it has their shape and a digest under the server's secret. The error of a failed call is
-//! stored in the words that its caller got.
+//! A row never holds the arguments. It has their shape, and a digest that is keyed with the server's secret. The error of a
+//! failed call is stored in the words that its caller received.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -12,90 +12,91 @@ use crate::machine::Transition;
 use crate::outcome::OutcomeKind;
 use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
 
-/// What is known of a call outside the ledger. Written beside every transition that the call makes.
+/// What the server knows about a call beyond the ledger. Every transition that the call makes stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct AuditContext {
-    /// The shape of the arguments: names and kinds, no values.
+    /// The shape of the arguments: names and types. It has a value only where the tool's author allows it.
     pub shape: Option<Arc<str>>,
     /// A keyed digest of the arguments, so that equal calls can be found without their values.
     pub digest: Option<[u8; 32]>,
-    /// What the call may do, in words.
+    /// The effect of the call, as text.
     pub hints: Option<Arc<str>>,
-    /// How long it took, when it ended.
+    /// How long the call took, if it ended.
     pub duration: Option<Duration>,
-    /// Anything else that a reader should know, such as the name of the client.
+    /// Anything else for the reader, such as the name of the client.
     pub note: Option<Arc<str>>,
-    /// The error with which it failed, beside [`Event::Complete`](crate::Event::Complete) and
+    /// The error of a call that failed, sent with [`Event::Complete`](crate::Event::Complete) or
     /// [`Event::Discard`](crate::Event::Discard).
     pub error: Option<CallError>,
-    /// The arguments that the record stores for operators, beside [`Event::Ask`](crate::Event::Ask) and
-    /// [`Event::Start`](crate::Event::Start). No audit row stores them. `None` leaves what the record has.
+    /// The arguments that the record stores for operators, sent with [`Event::Ask`](crate::Event::Ask) or
+    /// [`Event::Start`](crate::Event::Start). No audit row stores them. `None` leaves what the record has, but a new approval
+    /// request clears it.
     pub arguments: Option<Arc<[u8]>>,
 }
 
-/// The error of a failed call, in the words that its caller got.
+/// The error of a failed call, in the words that its caller received.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallError {
-    /// The word for programs.
+    /// The code, for programs.
     pub code: String,
-    /// The sentence for people.
+    /// The message, for users.
     pub message: String,
 }
 
-/// One row of the audit.
+/// One row of the audit log.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct AuditRow {
-    /// Its number. Later rows have greater ones.
+    /// The number of the row. Later rows have greater numbers.
     pub seq: u64,
-    /// When, on the store's clock.
+    /// When the row was written, on the store's clock.
     pub at: Moment,
-    /// Who called what, where.
+    /// The caller, the server, the instance and the tool.
     pub scope: Scope,
-    /// Under which key, if any.
+    /// The key, if any.
     pub key: Option<Key>,
-    /// What happened: an event's name, `lapse`, `grant` or `revoke`, or what [`CallNote::event`] said.
+    /// What happened: an event's name, `lapse`, `grant`, `revoke`, or the text of [`CallNote::event`].
     pub event: String,
-    /// What it changed in the record, if there is one.
+    /// The change of the record, if the row is about one.
     pub change: Option<StateChange>,
-    /// Why nobody knows what came of the call, if so.
+    /// Why the outcome is unknown, if it is.
     pub reason: Option<UnknownReason>,
-    /// What sort of outcome it brought, if any.
+    /// The kind of the outcome, if any.
     pub outcome: Option<OutcomeKind>,
-    /// The person who did it, if one did; of a start, who has approved it.
+    /// The operator or reviewer that acted. For a start: the reviewer that approved it.
     pub by: Option<String>,
-    /// On which way that was said, if it was an approval or a denial.
+    /// The approval channel, for an approval, a denial, or a start that used an approval.
     pub via: Option<ApprovalChannel>,
-    /// Why it was denied, if they said so.
+    /// The reason for a denial, if given.
     pub why: Option<String>,
-    /// What else is known.
+    /// What the server knows about the call.
     pub circumstances: AuditContext,
 }
 
-/// A change of state, as a row tells it.
+/// A change of state, as a row stores it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct StateChange {
-    /// Where the record stood.
+    /// The state before the change.
     pub from: StateKind,
-    /// Where it stands.
+    /// The state after the change.
     pub to: StateKind,
-    /// The fence after it.
+    /// The fence after the change.
     pub fence: Fence,
-    /// How often the call was started, after it.
+    /// The number of attempts after the change.
     pub attempt: u32,
 }
 
-/// A row for a call that has no record: without a key, refused, or only read.
+/// A row for a call that has no record: it had no key, was refused, or only read.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct CallNote {
-    /// Who called what, where.
+    /// The caller, the server, the instance and the tool.
     pub scope: Scope,
-    /// Under which key, if it had one.
+    /// The key, if any.
     pub key: Option<Key>,
-    /// What happened, in a word: `called`, `refused`.
+    /// What happened, in one word: `called`, `refused`.
     pub event: String,
-    /// What sort of outcome it had, if any.
+    /// The kind of the outcome, if any.
     pub outcome: Option<OutcomeKind>,
-    /// What else is known.
+    /// What the server knows about the call.
     pub circumstances: AuditContext,
 }
 
@@ -124,7 +125,7 @@ impl AuditRow {
         }
     }
 
-    /// The row of a note that was made then. It has no number yet.
+    /// Returns the row for a note that was made at this time. It has no number yet.
     #[must_use]
     pub fn of_note(note: CallNote, at: Moment) -> Self {
         let CallNote { scope, key, event, outcome, circumstances } = note;
@@ -144,7 +145,7 @@ impl AuditRow {
         }
     }
 
-    /// The row of a grant that was given, or taken back.
+    /// Returns the row for a grant that was given or revoked.
     pub(crate) fn of_grant(event: &str, grant: &Grant, by: &str, at: Moment) -> Self {
         let note = CallNote {
             scope: grant.scope.clone(),
@@ -159,7 +160,7 @@ impl AuditRow {
         Self { by: Some(by.to_owned()), ..Self::of_note(note, at) }
     }
 
-    /// The record that it is about.
+    /// Returns the id of the record that the row's key names, if it has a key.
     #[must_use]
     pub fn record(&self) -> Option<RecordId> {
         let key = self.key.clone()?;
@@ -167,31 +168,31 @@ impl AuditRow {
     }
 }
 
-/// Which rows, or which records.
+/// A filter for rows or records.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct Filter {
-    /// Not before: of a row when it was written, of a record when it was last written.
+    /// The start of the time range: when a row was written, or when a record was last written.
     pub since: Option<Moment>,
-    /// Before.
+    /// The end of the time range, exclusive.
     pub before: Option<Moment>,
-    /// Of this caller.
+    /// The principal.
     pub principal: Option<String>,
-    /// Of this tool.
+    /// The tool.
     pub tool: Option<String>,
-    /// That stand there (records), or came to stand there (rows).
+    /// The state of a record, or the state that a row changed it to.
     pub state: Option<StateKind>,
-    /// Under this key, in whatever scope.
+    /// The key, in any scope.
     pub key: Option<String>,
 }
 
-/// Which part of a long list.
+/// The part of a long list to return.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Page {
-    /// What [`PageOf::next`] of the part before said.
+    /// Where to begin: [`PageOf::next`] of the previous page.
     pub from: Option<u64>,
-    /// At most so many.
+    /// The maximum number of items.
     pub most: usize,
-    /// The latest first, or the earliest.
+    /// Newest or oldest first.
     pub order: Order,
 }
 
@@ -204,29 +205,29 @@ impl Default for Page {
 /// The order of a list.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Order {
-    /// The latest first.
+    /// Newest first.
     Newest,
-    /// The earliest first.
+    /// Oldest first.
     Oldest,
 }
 
-/// A part of a long list.
+/// One page of a long list.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PageOf<T> {
-    /// What is in it.
+    /// The items of the page.
     pub items: Vec<T>,
-    /// Where the next part begins, if there is one.
+    /// Where the next page begins, if there is one.
     pub next: Option<u64>,
 }
 
-/// A record with its name.
+/// A record and its id.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct RecordEntry {
-    /// Whose, of what, under which key.
+    /// The scope and the key.
     pub id: RecordId,
-    /// As it is written.
+    /// The record as stored.
     pub stored: Record,
-    /// As it is, time having done its work since. `None`: its time is over, and it is only not swept yet.
+    /// The record as it is now, with what time alone has changed. `None` if it expired and is not swept yet.
     pub seen: Option<Record>,
 }
 
@@ -246,7 +247,7 @@ impl Filter {
         any.has_scope(&grant.scope, None, grant.since)
     }
 
-    /// By where a record stands now, which a store cannot know from what it has written.
+    /// Filters by the current state. A store cannot do this in its tables, because time changes the state without a write.
     pub(crate) fn has_seen(&self, entry: &RecordEntry) -> bool {
         let seen = entry.seen.as_ref().map_or(StateKind::Absent, |record| record.state.kind());
         self.state.is_none_or(|state| seen == state)

@@ -1,4 +1,4 @@
-//! A record as the columns of a table: the same for every store that has tables.
+//! A record as table columns. All stores that have tables use the same columns.
 //!
 //! | column | open | claimed | dispatched | suspended | completed | indeterminate | tombstone | abandoned |
 //! |---|---|---|---|---|---|---|---|---|
@@ -9,7 +9,7 @@
 //! | `reason` | license's | license's | – | – | – | reason | – | – |
 //! | `round` | – | – | round | round | – | – | – | – |
 //! | `by_whom` | license's | license's | – | – | operator, if any | – | – | operator |
-//! | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | question | outcome | – | – | – |
+//! | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | input request | outcome | – | – | – |
 //!
 //! | column | waiting | approved | denied |
 //! |---|---|---|---|
@@ -20,7 +20,7 @@
 //! | `decided_by`, `via` | – | yes | yes |
 //! | `why` | – | – | reason, if any |
 //! | `refuses_until` | – | – | until |
-//! | `outcome` | question | – | – |
+//! | `outcome` | approval request | – | – |
 
 use std::sync::Arc;
 
@@ -28,7 +28,7 @@ use crate::id::{Binding, Moment, Owner};
 use crate::outcome::{Body, OutcomeKind, StoredResult};
 use crate::record::{ApprovalChannel, RecordState, Round, StartReason, StateKind, UnknownReason};
 
-/// What distinguishes the states, flat. The other members of a record are columns as they are.
+/// The fields that differ between states, flattened. Each other field of a record has a column of its own.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(crate) struct Columns {
     pub(crate) state: Option<StateKind>,
@@ -133,7 +133,7 @@ impl Columns {
         columns
     }
 
-    /// `None`: a column that the state needs is empty, so nobody of us has written it.
+    /// Returns the state, or `None` if a column that the state needs is empty. Then no version of this program wrote the row.
     pub(crate) fn state(self) -> Option<RecordState> {
         let lapses = self.lapses.map(Moment);
         let since = self.since.map(Moment);
@@ -161,7 +161,7 @@ impl Columns {
                 reason: self.why.clone(),
                 binding: Binding(self.binding?),
                 since: Moment(self.gated?),
-                // A program of schema 1.3 does not write it, and leaves that of an earlier denial.
+                // Programs of schema 1.3 do not write this column and leave the value of an earlier denial in it.
                 until: self
                     .refuses_until
                     .filter(|until| Some(*until) >= self.gated)
@@ -253,7 +253,7 @@ impl Columns {
         }
     }
 
-    /// With who is named beside it.
+    /// Returns the result, and the name in `by_whom`.
     fn take_outcome(self) -> Option<(StoredResult, Option<String>)> {
         let body = match self.outcome {
             Some(bytes) => Body::Kept(bytes),
@@ -263,9 +263,9 @@ impl Columns {
     }
 }
 
-/// Where a record may be written to stand that time has brought here.
+/// Returns the states in which a record may be stored if time has brought it to `state`.
 pub(crate) fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
-    // What was held, or asked, goes back to where it was found.
+    // A claim, request, approval or denial that went unused restores the state before it.
     let goes_back = |written| {
         matches!(
             written,
@@ -277,7 +277,7 @@ pub(crate) fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
         .filter(|written| {
             *written == state
                 || match state {
-                    // Long enough, and most of them come to an end.
+                    // Given enough time, most states lapse into these.
                     StateKind::Absent | StateKind::Tombstone => true,
                     StateKind::Open => goes_back(*written),
                     StateKind::Indeterminate => {

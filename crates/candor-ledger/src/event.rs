@@ -1,4 +1,4 @@
-//! What can happen to a record, and what it answers.
+//! Events that can happen to a record, and the replies to them.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -7,116 +7,117 @@ use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::outcome::StoredResult;
 use crate::record::{ApprovalChannel, RequestVersion, Round, StateKind, UnknownReason};
 
-/// What can happen to a record.
+/// An event that can happen to a record.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Event {
-    /// A call came in that a person must approve. Answered with [`EventReply::Waiting`] or [`EventReply::Approved`], or with what a claim
-    /// would be answered. Of one operation, a person is asked once, however often this is said.
+    /// Asks for approval of a call. The reply is [`EventReply::Waiting`], [`EventReply::Approved`], or what a claim would
+    /// receive. Sending it again does not ask the reviewer twice.
     Ask {
-        /// Its arguments.
+        /// The digest of the arguments.
         fingerprint: Fingerprint,
-        /// What else the approval is to be bound to. If that has changed since the person was asked, or has decided, they are asked
-        /// anew and what they said is void.
+        /// What else the approval is bound to. If that changed since the request or its approval, a new request replaces it.
+        /// A denial stays in force.
         binding: Binding,
-        /// What the person is shown.
+        /// What the reviewer sees.
         asked: Arc<[u8]>,
-        /// Whether to repeat it is harmless by its nature.
+        /// Whether the call is safe to retry by its effect.
         by_nature: bool,
-        /// The call has no key, and its record is named after the caller, the tool and the arguments, with a name that no caller's key can
-        /// have. Then a call that has ended is not replayed, because this is another one: its record is used anew.
+        /// Whether the call has no key. Its record is then named after the caller, the tool and the arguments, and no
+        /// caller's key can have that name. A call that ended is not replayed, because this is another call: its record is
+        /// used again.
         keyless: bool,
     },
-    /// A person has decided. Only on a question that waits, and only if it is exactly this one.
+    /// Records a reviewer's decision, and only on exactly this request.
     Decide {
-        /// What they have seen.
+        /// The request, as the reviewer saw it.
         question: RequestVersion,
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// What.
+        /// The decision.
         decision: Review,
     },
-    /// A call came in that no person must approve (any more): may it be started? There is no claim with an approval: it would be looked at
-    /// now and used later, when it may have run out.
+    /// Claims a call that needs no approval, or no longer needs one. A claim cannot use an approval: it would check the
+    /// approval now and use it later, when it may have expired.
     Claim {
-        /// Its arguments.
+        /// The digest of the arguments.
         fingerprint: Fingerprint,
-        /// Who would start it: a new one for each claim.
+        /// The owner that would start it: a new one for each claim.
         owner: Owner,
-        /// Whether to repeat it is harmless by its nature.
+        /// Whether the call is safe to retry by its effect.
         by_nature: bool,
     },
-    /// A call came in and would start at once: [`Event::Claim`] and [`Event::Dispatch`] in one write, for who has nothing to do
-    /// in between. Answered with [`EventReply::Started`], or with what a claim would be answered.
+    /// Claims and starts a call in one write: [`Event::Claim`] and [`Event::Dispatch`], for an owner that has nothing to do
+    /// in between. The reply is [`EventReply::Started`], or what a claim would receive.
     Start {
-        /// Its arguments.
+        /// The digest of the arguments.
         fingerprint: Fingerprint,
-        /// Who would start it: a new one for each start.
+        /// The owner that would start it: a new one for each start.
         owner: Owner,
-        /// Whether to repeat it is harmless by its nature.
+        /// Whether the call is safe to retry by its effect.
         by_nature: bool,
-        /// It may start only with an approval that is bound to this, and uses it up. `None`: it needs none.
+        /// The binding of the approval that the start needs and uses up. `None` if it needs no approval.
         approval: Option<Binding>,
     },
-    /// It is about to start. Only when this is answered with [`EventReply::Done`] may it.
+    /// Records that the handler is about to start. It may start only if the reply is [`EventReply::Done`].
     Dispatch(Holder),
-    /// Its owner lives.
+    /// Renews the lease: the owner is alive.
     Heartbeat(Holder),
-    /// It will not be started after all.
+    /// Gives up a claim that will not start.
     Release(Holder),
-    /// It has asked something, and does not run until there is an answer.
+    /// Records that the call asked the client for input. It does not run until there is an answer.
     Suspend {
-        /// Who says so.
+        /// The holder of the record.
         holder: Holder,
-        /// What was asked.
+        /// The input request.
         asked: StoredResult,
     },
-    /// The answer to a question is here: the call goes on, with another owner.
+    /// Brings the answer to an input request. The call continues with another owner.
     Resume {
-        /// The arguments of the call that brings the answer.
+        /// The digest of the arguments of the call that brings the answer.
         fingerprint: Fingerprint,
-        /// The fence under which the question was put. It grows here, so a question is answered once.
+        /// The fence of the input request. This event increments it, so a request is answered once.
         fence: Fence,
-        /// The question.
+        /// The number of the input request.
         round: Round,
-        /// Who goes on with it.
+        /// The owner that continues the call.
         owner: Owner,
     },
-    /// It ended with this outcome.
+    /// Records the outcome of a call that ended.
     Complete {
-        /// Who says so.
+        /// The holder of the record.
         holder: Holder,
-        /// What came of it.
+        /// The outcome.
         outcome: StoredResult,
     },
-    /// It was started, and will not say what came of it.
+    /// Records that the call started and that its owner cannot report an outcome.
     Unknown {
-        /// Who says so.
+        /// The holder of the record.
         holder: Holder,
-        /// Why not.
+        /// Why the outcome is unknown.
         reason: UnknownReason,
     },
-    /// It ended with an error that need not be kept: it may be started again.
+    /// Records that the call ended with an error that need not be stored. It may start again.
     Discard {
-        /// Who says so.
+        /// The holder of the record.
         holder: Holder,
-        /// Why it may.
+        /// Why the call may start again.
         why: RetryReason,
     },
-    /// An operator says what came of a call of which nobody knows.
+    /// Records what an operator found about an unknown outcome.
     Resolve {
-        /// Who.
+        /// The operator.
         by: String,
-        /// What came of it.
+        /// What the operator found.
         resolution: Resolution,
     },
-    /// Somebody looks after the store: time alone does its work.
+    /// Applies what time alone changes, as part of a sweep.
     Sweep,
 }
 
 impl Event {
-    /// The word in history.
+    /// Returns the word in history.
     #[must_use]
     pub const fn name(&self) -> &'static str {
         match self {
@@ -138,195 +139,196 @@ impl Event {
     }
 }
 
-/// Who speaks for a claim: both must be those of the record, or nothing happens.
+/// The holder of a claim. Both fields must match the record, or the event changes nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Holder {
-    /// As given with the claim.
+    /// The owner that was sent with the claim.
     pub owner: Owner,
-    /// As the claim was answered.
+    /// The fence that the claim returned.
     pub fence: Fence,
 }
 
-/// What a person says to a question.
+/// A reviewer's decision on an approval request.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Review {
-    /// It may be started, once.
+    /// The call may start, once.
     Approve,
-    /// It may not.
+    /// The call may not start.
     Deny {
-        /// Why, for the caller.
+        /// The reason, for the caller.
         reason: Option<String>,
     },
 }
 
-/// Why a failed call may be started again.
+/// Why a failed call may start again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RetryReason {
-    /// To repeat it is harmless by its nature.
+    /// The call is safe to retry by its effect.
     ByNature,
-    /// It said that nothing had happened.
+    /// The call reported that nothing had happened.
     NothingHappened,
 }
 
-/// What an operator found.
+/// What an operator found about an unknown outcome.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Resolution {
-    /// It was done, with this result.
+    /// The call ran, with this result.
     Done(StoredResult),
-    /// It was not done: it may be started once more.
+    /// The call did not run. It may start again.
     NotDone,
-    /// Nobody will ever know: it is closed.
+    /// The outcome will never be known. The operation is closed.
     Abandon,
 }
 
-/// What a record answers.
+/// The reply to an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventReply {
-    /// A person is asked, and has not decided; see [`Store::watch`](crate::Store::watch).
+    /// The approval request is pending; see [`Store::watch`](crate::Store::watch).
     Waiting {
-        /// The number of the question, for [`RequestVersion`].
+        /// The fence of the request, for [`RequestVersion`].
         fence: Fence,
-        /// Since when they are asked.
+        /// When the request was made.
         since: Moment,
-        /// How long a decision is waited for.
+        /// When the request expires.
         until: Moment,
-        /// What they are shown.
+        /// What the reviewer sees.
         asked: Arc<[u8]>,
     },
-    /// A person has approved it: [`Event::Start`] may use that.
+    /// A reviewer approved the call. [`Event::Start`] may use the approval.
     Approved {
-        /// The number of the question.
+        /// The fence of the request.
         fence: Fence,
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// How long it may be used.
+        /// When the approval expires.
         until: Moment,
     },
-    /// A person has denied it.
+    /// A reviewer denied the call.
     Denied {
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// Why, if they said so.
+        /// The reviewer's reason, if given.
         reason: Option<String>,
-        /// How long that stands.
+        /// When the denial stops refusing the call.
         until: Moment,
     },
-    /// It needs an approval that it does not have: nobody was asked, it has run out or was used, or it was given to something else.
+    /// The call needs an approval that it does not have. It was never requested, it expired, it was used, or it is bound to
+    /// something else.
     NotApproved,
-    /// The caller holds it and may dispatch.
+    /// The owner holds the record and may dispatch.
     Claimed {
-        /// To be given with everything that is said of this claim.
+        /// The fence to send with every event of this claim.
         fence: Fence,
-        /// The number that this start will have.
+        /// The number that this attempt will have.
         attempt: u32,
     },
-    /// The caller holds it, and that it starts is on record: it may, at once.
+    /// The owner holds the record, and the start is recorded. The handler may start at once.
     Started {
-        /// To be given with everything that is said of this start.
+        /// The fence to send with every event of this attempt.
         fence: Fence,
-        /// Its number.
+        /// The number of the attempt.
         attempt: u32,
     },
-    /// The caller holds it again: the call goes on.
+    /// The new owner holds the record, and the call continues.
     Resumed {
-        /// To be given with everything that is said of it from now on.
+        /// The fence to send with every event from now on.
         fence: Fence,
-        /// The number of its start.
+        /// The number of the attempt.
         attempt: u32,
     },
-    /// It has ended before: this is what came of it.
+    /// The call already ended, with this outcome.
     Replay {
         /// The first outcome.
         outcome: StoredResult,
-        /// When.
+        /// When the outcome was recorded.
         completed: Moment,
-        /// How often it had been started.
+        /// The number of attempts.
         attempt: u32,
-        /// The operator who said so, if it was not the call itself.
+        /// The operator that recorded the outcome, if the call itself did not.
         resolved_by: Option<String>,
     },
-    /// Somebody else is at it.
+    /// Another owner holds the record.
     InFlight {
-        /// Under this fence; see [`Store::watch`](crate::Store::watch).
+        /// The fence of that owner; see [`Store::watch`](crate::Store::watch).
         fence: Fence,
-        /// Where it stands.
+        /// The state of the record.
         state: StateKind,
-        /// Since when it runs, or when the key was first seen.
+        /// When the call started, or, if it has not, when the key was first seen.
         since: Moment,
-        /// When it is decided at the latest, unless its owner lives on.
+        /// The time until the lease ends. The state changes by then, unless the owner renews the lease.
         retry_after: Duration,
-        /// How long ago its owner last wrote. Owners renew their lease three times within its length.
+        /// The time since the owner last wrote. Owners renew their lease three times within its length.
         silent_for: Duration,
     },
-    /// It waits for an answer.
+    /// The call waits for an answer to its input request.
     Suspended {
-        /// What [`Event::Resume`] has to name.
+        /// What [`Event::Resume`] must name.
         fence: Fence,
-        /// What [`Event::Resume`] has to name.
+        /// What [`Event::Resume`] must name.
         round: Round,
-        /// What was asked.
+        /// The input request.
         asked: StoredResult,
-        /// How long an answer is waited for.
+        /// When the wait for an answer ends.
         until: Moment,
     },
-    /// The key stands for other arguments.
+    /// The key was already used with different arguments.
     KeyReused,
-    /// It was started, and nobody knows what came of it.
+    /// The call started, and its outcome is unknown.
     OutcomeUnknown {
-        /// Why.
+        /// Why the outcome is unknown.
         reason: UnknownReason,
-        /// Since when.
+        /// When the outcome became unknown.
         since: Moment,
     },
-    /// It ended, but what came of it is no longer kept.
+    /// The call ended, but its result is no longer stored.
     Expired {
-        /// The key is refused until then.
+        /// When the key is purged. Until then, it is refused.
         until: Moment,
     },
-    /// An operator closed it.
+    /// An operator closed the operation.
     Abandoned {
-        /// Who.
+        /// The operator.
         by: String,
-        /// The key is refused until then.
+        /// When the key is purged. Until then, it is refused.
         until: Moment,
     },
-    /// Who said that does not hold the record (any more), or not in a state in which it can be said.
+    /// The sender does not hold the record (any more), or the record's state does not allow the event.
     Lost,
-    /// So it is, durably.
+    /// The event took effect, durably.
     Done,
-    /// That cannot be said of this record.
+    /// The ledger refused the event.
     Refused(EventError),
 }
 
-/// Why something cannot be said of a record.
+/// Why the ledger refused an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum EventError {
-    /// Nobody is asked (any more); this stands elsewhere.
+    /// No approval request is pending. The record has this state.
     NotWaiting(StateKind),
-    /// Something else is asked by now.
+    /// Another request has replaced this one.
     AskedAnew,
-    /// Somebody has decided already.
+    /// A reviewer has already decided.
     Decided {
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// Where it stands since.
+        /// The state since that decision.
         stands: StateKind,
     },
-    /// A question must be kept whole, and this one has more bytes than may be.
+    /// The approval request has too many bytes. A request must be stored in full.
     TooLarge {
-        /// How many it has.
+        /// The size of the request, in bytes.
         len: u64,
-        /// How many it may have: the limit, or what is left of the principal's.
+        /// The largest size allowed: the limit, or what is left of the principal's quota.
         most: u64,
     },
-    /// Only what is unknown can be resolved; this stands elsewhere.
+    /// Only an unknown outcome can be resolved. The record has this state.
     NotUnknown(StateKind),
-    /// Its claim did not say that to repeat it is harmless by nature.
+    /// The claim did not say that the call is safe to retry by its effect.
     NotByNature,
 }

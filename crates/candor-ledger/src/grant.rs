@@ -1,63 +1,67 @@
-//! A standing permission that a person can see and take back: this tool, for this caller, with arguments like these, until then.
+//! Grants: temporary permissions that an operator can see and revoke. A grant is for one tool and one caller, for matching
+//! arguments, until it expires.
 //!
-//! The ledger keeps it and knows whether it is in force; what "like these" means is text to it, and the server's to judge.
+//! The ledger stores a grant and knows whether it is in force. The pattern of the arguments is text to the ledger: the server
+//! decides which calls match.
 
 use std::time::Duration;
 
 use crate::id::{Binding, GrantId, Moment, Scope};
 
-/// What a person would permit.
+/// A grant to be given.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct NewGrant {
-    /// Which tool, where, for which caller. Nothing in it is a pattern.
+    /// The caller, the server, the instance and the tool. Nothing in it is a pattern.
     pub scope: Scope,
-    /// What it is bound to beyond that: the binding of the question that it is made from. When the tool has become another, a person is
-    /// asked again.
+    /// What else the grant is bound to: the binding of the approval request that it is made from. If the tool changes, the
+    /// reviewer is asked again.
     pub binding: Binding,
-    /// Which arguments, in the server's words.
+    /// The pattern of the arguments, in the server's words.
     pub pattern: String,
-    /// Who permits it.
+    /// The reviewer that gives it.
     pub by: String,
-    /// For how long.
+    /// How long it is in force.
     pub lasts: Duration,
 }
 
-/// What a person has permitted.
+/// A grant, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Grant {
-    /// Its name.
+    /// The id of the grant.
     pub id: GrantId,
-    /// Which tool, where, for which caller.
+    /// The caller, the server, the instance and the tool.
     pub scope: Scope,
-    /// What it is bound to. `None`: a program of schema 1.2 has given it, which bound grants to nothing; it covers no call.
+    /// What else the grant is bound to. `None` if a program of schema 1.2 gave it, which did not bind grants. Such a grant
+    /// covers no call.
     pub binding: Option<Binding>,
-    /// Which arguments, in the server's words.
+    /// The pattern of the arguments, in the server's words.
     pub pattern: String,
-    /// Who has permitted it.
+    /// The reviewer that gave it.
     pub by: String,
-    /// When, on the store's clock.
+    /// When it was given, on the store's clock.
     pub since: Moment,
-    /// How long it is in force, unless it is taken back.
+    /// When it expires, unless an operator revokes it.
     pub until: Moment,
-    /// Who has taken it back and when, if somebody has.
+    /// The operator that revoked it, and when.
     pub revoked: Option<(String, Moment)>,
 }
 
 impl Grant {
-    /// As it is given now.
+    /// Creates a grant that is in force from `now` on.
     pub(crate) fn new(id: GrantId, granting: NewGrant, now: Moment) -> Self {
         let NewGrant { scope, binding, pattern, by, lasts } = granting;
         let (since, until) = (now, now.after(lasts));
         Self { id, scope, binding: Some(binding), pattern, by, since, until, revoked: None }
     }
 
-    /// Whether it is for a tool that stands like this. What nobody has bound is for none.
+    /// Returns true if the grant is for a tool with this binding. A grant without a binding covers nothing.
     #[must_use]
     pub fn covers(&self, binding: Binding) -> bool {
         self.binding.is_some_and(|bound| bound.is_about(&binding))
     }
 
-    /// Whether it is in force, for whatever it covers. A clock that is set back to before it was given does not help it.
+    /// Returns true if the grant is in force, whatever it covers. It is not, if the clock is set back to before the grant was
+    /// given.
     #[must_use]
     pub fn is_in_force(&self, now: Moment) -> bool {
         self.revoked.is_none() && self.since <= now && now <= self.until

@@ -1,4 +1,4 @@
-//! Whose call, of what, under which key; and the small values that a claim is held by.
+//! Scopes, keys and record ids, and the small values that identify a claim.
 
 use std::fmt;
 use std::time::Duration;
@@ -7,14 +7,14 @@ use sha2::{Digest as _, Sha256};
 
 use crate::store::StoreError;
 
-/// Where a key is unique. Never the session and never the request: both are gone when a call is sent again.
+/// The scope in which a key is unique. It includes neither the session nor the request, because a retry has new ones.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Scope {
-    /// Who calls, as the server has verified it.
+    /// The identity of the caller, as the server verified it.
     pub principal: String,
     /// The server's name.
     pub server: String,
-    /// What this server serves (a root, a data URL), so that two folders served to one person share no key.
+    /// The data that this server serves (a root, a data URL). Two folders that are served to one user share no key.
     pub instance: String,
     /// The tool that is called.
     pub tool: String,
@@ -25,8 +25,10 @@ pub struct Scope {
 pub struct Key(String);
 
 impl Key {
+    /// Parses a key.
+    ///
     /// # Errors
-    /// It is empty, too long, or has a character that is not visible ASCII.
+    /// Returns an error if the text is empty, is too long, or has a character that is not visible ASCII.
     ///
     /// ```
     /// use candor_ledger::Key;
@@ -47,7 +49,7 @@ impl Key {
         }
     }
 
-    /// Its text.
+    /// Returns the text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -60,14 +62,14 @@ impl fmt::Display for Key {
     }
 }
 
-/// Why a text is no key.
+/// Why a text is not a valid key.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BadKey {
-    /// There is nothing in it.
+    /// The text is empty.
     Empty,
-    /// It has this many bytes.
+    /// The text has this many bytes, which is too many.
     TooLong(usize),
-    /// The byte at this place is not a visible ASCII character.
+    /// The byte at this offset is not a visible ASCII character.
     NotVisible(usize),
 }
 
@@ -85,18 +87,18 @@ impl fmt::Display for BadKey {
 
 impl std::error::Error for BadKey {}
 
-/// One operation of one caller: what a record is about.
+/// The identity of a record: one operation of one caller.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct RecordId {
-    /// Where the key is unique.
+    /// The scope in which the key is unique.
     pub scope: Scope,
     /// The caller's name for the operation.
     pub key: Key,
 }
 
 impl RecordId {
-    /// The name of the record in a store: short and of one size, whatever the scope's texts are. Each part is preceded by its
-    /// length, so no two ids have the same text.
+    /// Returns the name of the record in a store. It has a fixed size, however long the texts of the scope are. Each part is
+    /// preceded by its length, so no two ids hash the same bytes.
     #[must_use]
     pub fn digest(&self) -> RecordDigest {
         let mut hash = Sha256::new();
@@ -110,7 +112,7 @@ impl RecordId {
     }
 }
 
-/// Declares an array of bytes with a meaning, shown as hexadecimal digits.
+/// Declares a byte array with a meaning, displayed as hexadecimal digits.
 macro_rules! bytes {
     ($(#[$doc:meta])* $name:ident, $len:literal) => {
         $(#[$doc])*
@@ -132,22 +134,22 @@ macro_rules! bytes {
 }
 
 bytes!(
-    /// A [`RecordId`] as a store's key.
+    /// The digest of a [`RecordId`], which stores use as the key of a record.
     RecordDigest, 32
 );
 bytes!(
-    /// A digest of a call's canonical arguments: equal if, and only if, it is the same call.
+    /// The digest of a call's canonical arguments. It is equal if, and only if, the call is the same.
     Fingerprint, 32
 );
 bytes!(
-    /// A digest of all that an approval is bound to beyond the call itself: the definition of the tool, the policy. A type of its own, so
-    /// that it is never taken for the arguments' digest.
+    /// A digest of all that an approval is bound to beyond the call itself: tool definition, policy, and the state that a
+    /// preview read. It has its own type, so that it is never mistaken for the digest of the arguments.
     Binding, 32
 );
 
 impl Binding {
-    /// Of digests: of what is called, as it is now, and of the world that whoever decides was shown, if they were. Half of each
-    /// is kept, which is more than anybody can meet by chance.
+    /// Combines the digest of the tool definition and the policy with the state digest of a preview, if the reviewer saw one.
+    /// It keeps half of each: an accidental match of 128 bits is practically impossible.
     #[must_use]
     pub fn new(called: &[u8; 32], world: Option<&[u8; 32]>) -> Self {
         let mut both = [0; 32];
@@ -158,32 +160,33 @@ impl Binding {
         Self(both)
     }
 
-    /// Whether both are about the same thing, whatever the world.
+    /// Returns true if both are about the same tool definition and policy. Ignores the state digest.
     #[must_use]
     pub fn is_about(&self, other: &Self) -> bool {
         self.0[..16] == other.0[..16]
     }
 }
 bytes!(
-    /// The name of a [`Grant`](crate::Grant), drawn at random.
+    /// The random id of a [`Grant`](crate::Grant).
     GrantId, 16
 );
 bytes!(
-    /// Who holds a claim: drawn at random for each claim, so that nobody holds another's by accident.
+    /// The owner of a claim: a random id, new for each claim, so that no owner holds another's claim by accident.
     Owner, 16
 );
 
-/// The first hexadecimal digits of a [`RecordDigest`]: what people write instead of all 64.
+/// The first hexadecimal digits of a [`RecordDigest`], which users type instead of all 64.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct DigestPrefix {
-    /// The least digest that begins so.
+    /// The smallest digest with this prefix.
     first: RecordDigest,
-    /// The greatest.
+    /// The largest digest with this prefix.
     last: RecordDigest,
 }
 
 impl DigestPrefix {
-    /// `None`: there is no digit, there are more than 64, or one is not hexadecimal.
+    /// Parses a prefix. Returns `None` if the text is empty, has more than 64 digits, or has a character that is not
+    /// hexadecimal.
     ///
     /// ```
     /// use candor_ledger::DigestPrefix;
@@ -206,13 +209,13 @@ impl DigestPrefix {
         Some(Self { first: RecordDigest(first), last: RecordDigest(last) })
     }
 
-    /// Whether a digest begins so.
+    /// Returns true if the digest has this prefix.
     #[must_use]
     pub fn begins(&self, digest: &RecordDigest) -> bool {
         (self.first..=self.last).contains(digest)
     }
 
-    /// The least and the greatest digest that begin so.
+    /// Returns the smallest and the largest digest with this prefix.
     #[cfg(feature = "sqlite")]
     pub(crate) fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
         (&self.first, &self.last)
@@ -220,22 +223,22 @@ impl DigestPrefix {
 }
 
 impl Owner {
-    /// A new one, from the system's randomness.
+    /// Draws a new owner from the system's randomness.
     ///
     /// # Errors
-    /// The system has none to give.
+    /// Returns an error if the system has no randomness.
     pub fn random() -> Result<Self, StoreError> {
         random().map(Self)
     }
 }
 
 impl GrantId {
-    /// A new one, from the system's randomness.
+    /// Draws a new id from the system's randomness.
     pub(crate) fn random() -> Result<Self, StoreError> {
         random().map(Self)
     }
 
-    /// From its 32 hexadecimal digits, as it is shown.
+    /// Parses the 32 hexadecimal digits that `Display` writes.
     #[must_use]
     pub fn parse(digits: &str) -> Option<Self> {
         let digits: &[u8; 32] = digits.as_bytes().try_into().ok()?;
@@ -255,7 +258,8 @@ fn random() -> Result<[u8; 16], StoreError> {
     Ok(bytes)
 }
 
-/// The number of a claim within its record. It only ever grows: who holds a smaller one has lost the record.
+/// The number of a claim, resume or approval request within its record. It only grows: a holder with a smaller number has
+/// lost the record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Fence(pub u64);
 
@@ -272,13 +276,13 @@ impl Fence {
 pub struct Moment(pub i64);
 
 impl Moment {
-    /// So much later.
+    /// Returns the moment that is `time` later.
     #[must_use]
     pub fn after(self, time: Duration) -> Self {
         Self(self.0.saturating_add(i64::try_from(time.as_millis()).unwrap_or(i64::MAX)))
     }
 
-    /// How long it is from here until then; nothing if that has passed.
+    /// Returns the time from here until then, or zero if that has passed.
     #[must_use]
     pub fn until(self, then: Self) -> Duration {
         Duration::from_millis(u64::try_from(then.0.saturating_sub(self.0)).unwrap_or(0))

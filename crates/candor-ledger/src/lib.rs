@@ -1,25 +1,26 @@
 //! The durable record of calls: keys, claims, outcomes, audit.
 //!
-//! The promise: *within the retention window, for one scope and key, a call is started at most once, and every answer is the
-//! first result or an explicit unknown.* Never "exactly once": what a call does to the world before it dies, no ledger knows.
+//! The promise: *within the retention window, for one scope and key, a call starts at most once. Every reply is the first result
+//! or an explicit unknown.* Only a call that is safe to retry, or that is known not to have run, may start again. The promise is
+//! never "exactly once": no ledger knows what a call does to other systems before it dies.
 //!
-//! - [`Record`], [`RecordState`]: what is known of one operation. [`RecordId`]: whose it is and under which [`Key`].
-//! - [`machine`]: the states and all ways between them, as one pure function. [`Event`] goes in, [`EventReply`] comes out.
-//! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: what a person permits for a while.
-//!   [`PendingApprovals`]: who is shown where not all that waits has room.
-//! - [`LedgerLimits`]: how long, how large, how many.
-//! - [`Store`]: the seam. [`open`] gives what a URL names:
+//! - [`Record`], [`RecordState`]: one operation. [`RecordId`]: its scope and its [`Key`].
+//! - [`machine`]: the states and all transitions, as one pure function. It takes an [`Event`] and returns an [`EventReply`].
+//! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: a temporary permission.
+//!   [`PendingApprovals`]: the approval requests to show if a list cannot hold all of them.
+//! - [`LedgerLimits`]: times, sizes and counts.
+//! - [`Store`]: the seam between the state machine and the stores. [`open`] opens the store that a URL names:
 //!
 //!   | URL | store | for |
 //!   |---|---|---|
 //!   | `sqlite:PATH`, or a path | `SqliteStore`, with the feature `sqlite` | one machine, several processes |
 //!   | `postgres://USER@HOST/DATABASE` | `PostgresStore`, with the feature `postgres` | several machines |
-//!   | `memory:` | [`MemoryStore`] | tests; forgotten with the process |
+//!   | `memory:` | [`MemoryStore`] | tests; lost with the process |
 //!
-//! - [`AuditRow`]: every change of state is a row, written in the same transaction. [`Filter`], [`Page`], [`Export`]: how they
-//!   are read.
+//! - [`AuditRow`]: one for every change of state, written in the same transaction. [`Filter`], [`Page`], [`Export`] select and
+//!   read rows.
 //!
-//! A call in full:
+//! A complete call:
 //!
 //! ```
 //! use candor_ledger::*;
@@ -39,24 +40,24 @@
 //! let owner = Owner::random()?;
 //! let say = |event| store.apply(&id, event, AuditContext::default());
 //!
-//! // Durable before the first thing happens. Who has something to do first (connect, wait for others) says `Claim`, does it, and
-//! // says `Dispatch`.
+//! // The start is durable before the handler runs. An owner that must prepare first (connect, wait for other calls) sends
+//! // `Claim`, prepares, and then sends `Dispatch`.
 //! let EventReply::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false, approval: None }).await? else {
-//!     return Ok(()); // a replay, somebody else at it, an unknown outcome, …: nothing is started
+//!     return Ok(()); // a replay, a call in flight, an unknown outcome, …: nothing starts
 //! };
 //! let holder = Holder { owner, fence };
 //! let outcome = StoredResult::new(OutcomeKind::Success, *b"invoice 4711");
 //! say(Event::Complete { holder, outcome: outcome.clone() }).await?;
 //!
-//! // The same call again is answered from the ledger.
+//! // A retry of the same call is answered from the ledger.
 //! let again = store.recall(&id, fingerprint, false).await?;
 //! assert!(matches!(again, Some(EventReply::Replay { outcome: first, .. }) if first == outcome));
 //! # Ok(()) }
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
 //!
-//! A call that a person must approve is asked for first, and starts with what they have said. One approval is one start: it is a state of the
-//! record, and the start leaves it, in one transaction.
+//! A call that needs approval first sends an approval request, and starts with the approval. One approval is one start: the
+//! approval is a state of the record, and the start leaves that state in one transaction.
 //!
 //! ```
 //! # use candor_ledger::*;
@@ -74,7 +75,7 @@
 //! let ask = Event::Ask { fingerprint, binding, asked, by_nature: false, keyless: false };
 //! let EventReply::Waiting { fence, .. } = say(ask).await? else { return Ok(()) };
 //!
-//! // A person looks at what waits, and decides on exactly that.
+//! // A reviewer reads the pending request, and decides on exactly this request.
 //! let waiting = store.waiting(Filter::default(), Page { order: Order::Oldest, ..Page::default() }).await?;
 //! let question = waiting.items[0].stored.question().unwrap();
 //! assert_eq!(question, RequestVersion { fence, fingerprint, binding });
@@ -87,7 +88,7 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
 //!
-//! Knows nothing of MCP, tools or HTTP: outcomes are bytes to it, and shapes of arguments are text.
+//! The crate does not depend on MCP, tools or HTTP: to it, results are bytes, and shapes of arguments are text.
 
 mod audit;
 #[cfg(any(feature = "sqlite", feature = "postgres"))]

@@ -1,4 +1,4 @@
-//! A store that is forgotten with the process: for tests and for trying things, when asked for by name.
+//! A store in memory, which is lost with the process. For tests and trials, and only if requested by name.
 
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -15,7 +15,7 @@ use crate::rules::{LedgerLimits, Quota, Usage};
 use crate::store::{Clock, Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
 use crate::watchers::Watchers;
 
-/// Records in memory.
+/// A store that keeps its records in memory.
 pub struct MemoryStore {
     tables: Arc<Mutex<MemoryTables>>,
     watchers: Watchers,
@@ -27,10 +27,10 @@ type MemoryRecord = (u64, RecordId, Record);
 
 #[derive(Default)]
 struct MemoryTables {
-    /// With the number of its row, for paging.
+    /// Each with its row number, for paging.
     records: HashMap<RecordDigest, MemoryRecord>,
     order: BTreeMap<u64, RecordDigest>,
-    /// Records that wait for a person, by the row that tells of it.
+    /// Records with a pending approval request, by the number of the audit row that recorded it.
     waiting: BTreeMap<u64, RecordDigest>,
     grants: BTreeMap<u64, Grant>,
     usage: HashMap<String, Usage>,
@@ -49,7 +49,7 @@ impl MemoryTables {
         self.rows.insert(seq, AuditRow { seq, ..row });
     }
 
-    /// Whether it changed.
+    /// Returns the reply, and whether the record changed.
     fn apply(
         &mut self,
         id: &RecordId,
@@ -122,7 +122,7 @@ fn moment(clock: &Clock) -> Moment {
     })
 }
 
-/// The part of a list that a page asks for.
+/// Returns the part of a list that a page asks for.
 fn part<'a, T: 'a>(
     list: &'a BTreeMap<u64, T>,
     page: Page,
@@ -144,7 +144,7 @@ fn paged<T>(found: impl Iterator<Item = (u64, T)>, most: usize) -> PageOf<T> {
 }
 
 impl MemoryStore {
-    /// An empty one.
+    /// Creates an empty store.
     #[must_use]
     pub fn new(options: Options) -> Self {
         let Options { rules, clock, max_bytes: _ } = options;
@@ -169,7 +169,7 @@ impl MemoryStore {
     }
 }
 
-/// Whether a record is still where it was seen.
+/// Returns true if a record is still in the version that was seen.
 pub(crate) fn stands(
     record: Option<Record>,
     seen: RecordVersion,

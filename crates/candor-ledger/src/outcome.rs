@@ -1,22 +1,22 @@
-//! What came of a call, as bytes that the ledger does not read.
+//! Results of calls, as bytes that the ledger does not read.
 
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
 
-/// What sort of outcome it is. The ledger treats all alike; history shows it.
+/// The kind of an outcome. The ledger treats all kinds alike; history shows them.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum OutcomeKind {
-    /// The call did what it was asked.
+    /// The call returned a result.
     Success,
-    /// The call failed, and said so.
+    /// The call returned an error.
     Failure,
-    /// The call ended, but what it returned breaks its own contract.
+    /// The call returned a result that violates its own schema.
     Invalid,
 }
 
 impl OutcomeKind {
-    /// The word in the store and in history.
+    /// Returns the word in the store and in history.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -26,44 +26,44 @@ impl OutcomeKind {
         }
     }
 
-    /// The kind of that word.
+    /// Parses a word of [`Self::as_str`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Success, Self::Failure, Self::Invalid].into_iter().find(|kind| kind.as_str() == word)
     }
 }
 
-/// The first result of a call: what every later answer repeats.
+/// The first result of a call, which every replay returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoredResult {
-    /// What sort it is.
+    /// The kind of the outcome.
     pub kind: OutcomeKind,
-    /// The result itself, as far as it is kept.
+    /// The result itself, if it is stored.
     pub body: Body,
 }
 
-/// The bytes of an outcome, or what is left of them.
+/// The bytes of a result, or what remains of them.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Body {
-    /// All of it.
+    /// All bytes.
     Kept(Arc<[u8]>),
-    /// It was too large to keep. That never fails a call, and never lets it start again.
+    /// The result was too large to store. The call does not fail because of that, and does not start again.
     Omitted {
-        /// How many bytes it had.
+        /// The number of bytes.
         len: u64,
-        /// Their SHA-256, so that who has the bytes can show that they are those.
+        /// Their SHA-256, so that a client that has the bytes can prove that they are the same.
         digest: [u8; 32],
     },
 }
 
 impl StoredResult {
-    /// An outcome with all its bytes.
+    /// Creates a result with all its bytes.
     #[must_use]
     pub fn new(kind: OutcomeKind, bytes: impl Into<Arc<[u8]>>) -> Self {
         Self { kind, body: Body::Kept(bytes.into()) }
     }
 
-    /// How many bytes are kept.
+    /// Returns the number of stored bytes.
     #[must_use]
     pub fn kept(&self) -> u64 {
         match &self.body {
@@ -72,7 +72,7 @@ impl StoredResult {
         }
     }
 
-    /// The same, without its bytes if there are more than that.
+    /// Returns the result, without its bytes if there are more than `most`. Their length and digest remain.
     #[must_use]
     pub fn within(self, most: u64) -> Self {
         match &self.body {

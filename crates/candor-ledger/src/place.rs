@@ -1,4 +1,4 @@
-//! Where a ledger is, from what somebody wrote on a command line.
+//! The address of a ledger, as given on a command line.
 
 use std::fmt;
 use std::path::{Path, PathBuf};
@@ -7,7 +7,7 @@ use std::sync::Arc;
 use crate::memory::MemoryStore;
 use crate::store::{Options, Store, StoreError};
 
-/// Where a ledger is.
+/// The address of a ledger.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LedgerAddress {
     /// In the memory of one process.
@@ -19,10 +19,10 @@ pub enum LedgerAddress {
 }
 
 impl LedgerAddress {
-    /// Reads `sqlite:PATH`, `postgres://…`, `memory:`, or a path alone.
+    /// Parses `sqlite:PATH`, `postgres://…`, `memory:`, or a plain path.
     ///
     /// # Errors
-    /// It names no store that we know.
+    /// Returns an error if the text names no known store.
     ///
     /// ```
     /// use candor_ledger::LedgerAddress;
@@ -46,16 +46,16 @@ impl LedgerAddress {
             Some((_, rest)) if rest.starts_with("//") => {
                 Err(StoreError::UnknownUrl(without_secrets(text)))
             }
-            // A word alone is more likely a mistake than a file.
+            // A plain word is more likely a mistake than a file.
             _ if text.contains(['/', '\\', '.']) => Ok(Self::File(text.into())),
             _ => Err(StoreError::UnknownUrl(text.to_owned())),
         }
     }
 
-    /// Opens what is there; what is missing is made. That a database cannot be reached is found here, within a few seconds.
+    /// Opens the ledger, and creates it if it is missing. A database that cannot be reached fails here, within a few seconds.
     ///
     /// # Errors
-    /// It cannot be opened, or this program was built without it.
+    /// Returns an error if the ledger cannot be opened, or if this program was built without its store.
     pub fn open(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::Memory => Ok(Arc::new(MemoryStore::new(options))),
@@ -64,11 +64,11 @@ impl LedgerAddress {
         }
     }
 
-    /// Opens what is there, for somebody who only wants to look: what is missing is not made. An older ledger becomes a current one,
-    /// as when a server opens it.
+    /// Opens an existing ledger, and does not create a missing one. An older ledger is migrated, as when a server opens it.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if there is no ledger; that of memory never is. Else as [`LedgerAddress::open`].
+    /// Returns [`StoreError::Absent`] if there is no ledger, and always for one in memory. Otherwise as
+    /// [`LedgerAddress::open`].
     pub fn open_existing(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
         match self {
             Self::Memory => Err(StoreError::Absent),
@@ -76,7 +76,7 @@ impl LedgerAddress {
                 Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
                     Err(StoreError::Absent)
                 }
-                // SQLite takes an empty file for a new database.
+                // SQLite opens an empty file as a new database.
                 Ok(found) if found.is_file() && found.len() == 0 => Err(StoreError::Absent),
                 _ => file(path, options),
             },
@@ -114,7 +114,7 @@ fn server(_: &str, _: Options) -> Result<Arc<dyn Store>, StoreError> {
 }
 
 impl fmt::Display for LedgerAddress {
-    /// For people: without what may be a password.
+    /// Writes the address for users, without anything that may be a password.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Memory => f.write_str("memory:"),
@@ -124,19 +124,19 @@ impl fmt::Display for LedgerAddress {
     }
 }
 
-/// A URL without what stands before its host and after its path: both may hold a password.
+/// Returns a URL without what comes before its host and after its path: both may contain a password.
 fn without_secrets(url: &str) -> String {
     let (scheme, rest) = url.split_once("://").unwrap_or((url, ""));
-    let end = rest.find(['?', '#']).unwrap_or(rest.len());
-    // Some passwords have an `@` or a `/` themselves.
-    let place = rest[..end].rsplit_once('@').map_or(&rest[..end], |(_, place)| place);
+    // A password may contain any of `@/?#`, so only what follows the last `@` is certain not to be part of one.
+    let place = rest.rsplit_once('@').map_or(rest, |(_, place)| place);
+    let place = &place[..place.find(['?', '#']).unwrap_or(place.len())];
     format!("{scheme}://{place}")
 }
 
 /// Opens the store that a text names, as [`LedgerAddress::parse`] reads it.
 ///
 /// # Errors
-/// It names no store that we know, or the store cannot be opened.
+/// Returns an error if the text names no known store, or if the store cannot be opened.
 pub fn open(place: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
     LedgerAddress::parse(place)?.open(options)
 }
@@ -161,8 +161,10 @@ mod tests {
     fn a_password_is_not_shown() {
         let named = |text: &str| LedgerAddress::parse(text).unwrap().to_string();
         assert_eq!(named("postgres://ann:s3cr@t@db:5432/x?password=no"), "postgres://db:5432/x");
-        assert_eq!(named("postgres://ann:a/b@db/x"), "postgres://db/x");
-        let unknown = LedgerAddress::parse("mysql://ann:secret@db/x").unwrap_err().to_string();
-        assert!(!unknown.contains("secret"), "{unknown}");
+        for password in ["a/b", "s3?cret", "s3#cret", "a@b?c"] {
+            assert_eq!(named(&format!("postgres://ann:{password}@db/x")), "postgres://db/x");
+        }
+        let unknown = LedgerAddress::parse("mysql://ann:sec#ret@db/x").unwrap_err().to_string();
+        assert!(!unknown.contains("sec"), "{unknown}");
     }
 }

@@ -1,6 +1,7 @@
-//! What one event writes: the record, what its principal then has, and the rows of the audit. Pure, and the same for all
-//! stores: each reads two rows, plans, and writes what the plan says in the same transaction. A refusal comes before anything
-//! is written.
+//! What one event writes: the record, the usage of its principal, and the audit rows.
+//!
+//! Planning is pure and the same for all stores. Each store reads two rows, plans, and writes the plan in the same
+//! transaction. A refusal comes before any write.
 
 use std::sync::Arc;
 
@@ -15,14 +16,15 @@ pub(crate) struct WritePlan {
     pub(crate) answer: EventReply,
     pub(crate) after: RecordWrite,
     pub(crate) usage: Usage,
-    /// How many questions wait then, for who plans several events before any is written.
+    /// The number of pending approval requests after the event, for a caller that plans several events before it writes any.
     #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
     pub(crate) waiting: u64,
     pub(crate) rows: Vec<AuditRow>,
 }
 
-/// `waiting`: how many questions of this principal wait for a person now. Only [`Event::Ask`] looks at it; others may say 0.
-#[allow(clippy::too_many_arguments)] // each is another row, or another clock
+/// Plans the writes of one event. `waiting` is the number of this principal's pending approval requests. Only [`Event::Ask`]
+/// reads it; for other events it may be 0.
+#[allow(clippy::too_many_arguments)] // each is a separate input
 pub(crate) fn plan(
     id: &RecordId,
     before: Option<&Record>,
@@ -54,7 +56,7 @@ pub(crate) fn plan(
             record.arguments = None;
             let used = usage.changed(before, Some(record), now).bytes;
             let room = rules.quotas.bytes.saturating_sub(used).min(rules.max_outcome);
-            // Arguments for which there is no room are left out, and never a reason to refuse a call.
+            // Arguments beyond the quota are left out. They are never a reason to refuse a call.
             if arguments.len() as u64 <= room {
                 record.arguments = Some(Arc::clone(arguments));
             }
@@ -65,7 +67,7 @@ pub(crate) fn plan(
         RecordWrite::Written(record) => {
             let after = usage.changed(before, Some(record), now);
             let is_new = step.transitions.iter().any(|change| change.from == StateKind::Absent);
-            // A record that was a tombstone and is used anew takes room again, too.
+            // A tombstone that is used again counts as a record again.
             if is_new || after.records > usage.records {
                 usage.admit(&rules.quotas, now)?;
             }
@@ -83,7 +85,7 @@ pub(crate) fn plan(
         .transitions
         .into_iter()
         .map(|transition| {
-            // What time alone did before the event has no error.
+            // What time alone changed before the event has no error.
             let error = error.clone().filter(|_| transition.event == name);
             let circumstances = AuditContext { error, arguments: None, ..circumstances.clone() };
             AuditRow::of_transition(id, now, transition, circumstances)
@@ -92,7 +94,7 @@ pub(crate) fn plan(
     Ok(WritePlan { answer: step.answer, after: step.after, usage: after, waiting, rows })
 }
 
-/// Bytes of an error's code, and of its message, that are stored.
+/// The number of bytes that are stored of an error's code, and of its message.
 const LONGEST_CODE: usize = 64;
 const LONGEST_MESSAGE: usize = 2048;
 
@@ -110,19 +112,20 @@ fn within_limits(error: &CallError) -> CallError {
     }
 }
 
-/// Whether the event itself, and not only time, changed the record.
+/// Returns true if the event itself changed the record, and not only time.
 fn has_changed(step: &Step, event: &str) -> bool {
     step.transitions.iter().any(|transition| transition.event == event)
 }
 
-/// 1 if it is a question that waits, and 0 if not.
+/// Returns 1 if the record has a pending approval request, otherwise 0.
 fn waits(record: Option<&Record>, now: Moment) -> u64 {
     u64::from(record.is_some_and(
         |record| matches!(record.state, RecordState::Waiting { until, .. } if now <= until),
     ))
 }
 
-/// An outcome for which there is no room is left out, and never a reason to fail. A question for which there is none is not asked.
+/// Returns the size limit, if the quota leaves less than usual. A result beyond it is left out and does not fail the call. An
+/// approval request beyond it is refused.
 fn outcome_limit(event: &Event, usage: Usage, rules: &LedgerLimits) -> Option<u64> {
     let brings_one = matches!(
         event,

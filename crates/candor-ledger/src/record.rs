@@ -1,4 +1,4 @@
-//! The record of one operation: what is known of it, and who may change it.
+//! The record of one operation: its data, its states, and the reasons for them.
 
 use std::sync::Arc;
 
@@ -6,163 +6,166 @@ use crate::audit::CallError;
 use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::outcome::StoredResult;
 
-/// All that the ledger knows of one operation.
+/// One operation, as stored.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Record {
-    /// The arguments that the key stands for.
+    /// The digest of the arguments that belong to the key.
     pub fingerprint: Fingerprint,
-    /// The number of the last claim.
+    /// The fence of the last claim, resume, or approval request.
     pub fence: Fence,
-    /// How often the call was started.
+    /// The number of attempts so far.
     pub attempt: u32,
-    /// Whether the last claim was of a call that may be repeated without harm *by its nature*, not merely by its key.
+    /// Whether the call of the last claim or request is safe to retry *by its effect*, and not merely because of its key.
     pub by_nature: bool,
     /// When the key was first seen.
     pub created: Moment,
-    /// When it was last written. For this record it is never earlier than that, whatever the clock says: a clock that is set
-    /// back cannot revive a lease, nor forget a key before its time.
+    /// When the record was last written. Time never goes back within a record, even if the clock does. A clock that is set
+    /// back cannot revive a lease or purge a key early.
     pub touched: Moment,
-    /// The error of the last attempt, if that failed. The next start clears it.
+    /// The error of the last attempt, if it failed. The next start clears it.
     pub error: Option<CallError>,
-    /// The arguments, as operators may see them, if they are stored. They go with the result.
+    /// The arguments for operators, if they are stored. They are removed together with the result.
     pub arguments: Option<Arc<[u8]>>,
-    /// Where the operation stands.
+    /// The state of the operation.
     pub state: RecordState,
 }
 
-/// Where an operation stands.
+/// The state of an operation.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum RecordState {
-    /// Nobody holds it, and it may be claimed. The row stays for a while because its fence must not go back.
+    /// No owner holds the record, and a call may claim it. The row stays because its fence must never decrease.
     Open {
-        /// Why it may be started.
+        /// Why the call may start.
         license: StartReason,
-        /// The row is not needed after this.
+        /// When the state ends. A record that never started is then removed; any other becomes a tombstone.
         until: Moment,
     },
-    /// A person is asked whether it may be started. Nothing has happened yet.
+    /// An approval request is pending. It has started nothing.
     Waiting {
-        /// What the person is shown: all of it, or there would be nothing to decide on.
+        /// What the reviewer sees. It is stored in full, because a reviewer cannot decide on a part of it.
         asked: Arc<[u8]>,
         /// What else an approval is bound to.
         binding: Binding,
-        /// Since when.
+        /// When the request was made.
         since: Moment,
-        /// How long a decision is waited for.
+        /// When the request expires.
         until: Moment,
-        /// Why it may be started, if they approve.
+        /// Why the call may start if a reviewer approves it.
         license: StartReason,
     },
-    /// A person has said yes, once: the start that uses it leaves this state, and nothing comes back to it.
+    /// A reviewer approved one start. The start that uses the approval leaves this state, and nothing returns to it.
     Approved {
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// What else it is bound to.
+        /// What else the approval is bound to.
         binding: Binding,
-        /// When.
+        /// When the reviewer approved.
         since: Moment,
-        /// How long it may be used.
+        /// When the approval expires.
         until: Moment,
-        /// Why it may be started, beside that.
+        /// Why the call may start, besides the approval.
         license: StartReason,
     },
-    /// A person has said no. The state outlives the denial, so that history shows it; after `until` the call may ask again.
+    /// A reviewer denied the call. The state outlives the denial, so that history shows it. After `until` the call may ask
+    /// again.
     Denied {
-        /// Who.
+        /// The reviewer.
         by: String,
-        /// On which way.
+        /// The approval channel.
         via: ApprovalChannel,
-        /// Why, if they said so.
+        /// The reviewer's reason, if given.
         reason: Option<String>,
-        /// What else they were asked for.
+        /// What else the request was bound to.
         binding: Binding,
-        /// When.
+        /// When the reviewer denied.
         since: Moment,
-        /// How long it refuses the call.
+        /// When the denial stops refusing the call.
         until: Moment,
         /// When time alone changes the record.
         keep_until: Moment,
-        /// Why it may be started after `until`. A denial does not make an unknown outcome known.
+        /// Why the call may start after `until`. A denial does not make an unknown outcome known.
         license: StartReason,
     },
-    /// Somebody prepares to start it. Nothing has happened yet.
+    /// An owner prepares to start the call. The handler has not started.
     Claimed {
-        /// Who.
+        /// The owner.
         owner: Owner,
-        /// Until when they are believed to live.
+        /// When the lease ends. Until then, the owner counts as alive.
         lease: Moment,
-        /// Why it may be started.
+        /// Why the call may start.
         license: StartReason,
     },
-    /// It was started. From here on, only its owner or an operator can say what came of it.
+    /// The handler has started. Only its owner or an operator can record the outcome.
     Dispatched {
-        /// By whom.
+        /// The owner.
         owner: Owner,
-        /// Until when they are believed to live.
+        /// When the lease ends. Until then, the owner counts as alive.
         lease: Moment,
-        /// When.
+        /// When the call started.
         started: Moment,
-        /// How often it has asked and was answered.
+        /// The number of input requests that were answered.
         round: Round,
     },
-    /// It has asked something and waits for the answer; nobody holds it.
+    /// The call asked the client for input and waits for the answer. No owner holds the record.
     Suspended {
-        /// The number of the question.
+        /// The number of the input request.
         round: Round,
-        /// What was asked, so that a caller who lost it is asked the same again and not something new.
+        /// The input request. A caller that lost it receives the same one again, not a new one.
         asked: StoredResult,
-        /// When the call was started.
+        /// When the call started.
         started: Moment,
-        /// How long an answer is waited for.
+        /// When the wait for an answer ends.
         until: Moment,
     },
-    /// It ended.
+    /// The call ended.
     Completed {
-        /// With this.
+        /// The result.
         outcome: StoredResult,
-        /// When.
+        /// When the result was recorded.
         completed: Moment,
-        /// How long the outcome is kept.
+        /// When the result is removed.
         keep_until: Moment,
-        /// The operator who said so, if it was not the call itself.
+        /// The operator that recorded the result, if the call itself did not.
         resolved_by: Option<String>,
     },
-    /// It was started, and nobody knows what came of it. Stays until its owner returns or an operator decides.
+    /// The call started, and no result is recorded. Time alone never ends this state. It ends if the owner reports the
+    /// outcome, an operator resolves it, or a call that is safe to retry starts again.
     Indeterminate {
-        /// Why nobody knows.
+        /// Why the outcome is unknown.
         reason: UnknownReason,
-        /// Since when.
+        /// When the outcome became unknown.
         since: Moment,
-        /// Who may still say what came of it. Nobody, if it was lost while it waited for an answer.
+        /// The owner that can still report the outcome. `None` if the call was lost while it waited for input, or if a later
+        /// claim or approval request went unused.
         owner: Option<Owner>,
     },
-    /// It ended; its outcome is no longer kept, but it will not start again.
+    /// The call ended, and its result is no longer stored. The key cannot start it again.
     Tombstone {
-        /// The key is forgotten after this.
+        /// When the key is purged.
         until: Moment,
     },
-    /// An operator closed it without knowing what came of it.
+    /// An operator closed the operation without knowing its outcome.
     Abandoned {
-        /// Who.
+        /// The operator.
         by: String,
-        /// The key is forgotten after this.
+        /// When the key is purged.
         until: Moment,
     },
 }
 
-/// On which way a decision came.
+/// Where a decision came from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum ApprovalChannel {
-    /// From an operator, on a channel that no caller has.
+    /// An operator, on a channel that no caller has.
     Operator,
-    /// Through the caller's own client. It is as good as that client is.
+    /// The caller's own client. The decision is only as trustworthy as that client.
     Client,
 }
 
 impl ApprovalChannel {
-    /// The word in the store and in history.
+    /// Returns the word in the store and in history.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -171,34 +174,34 @@ impl ApprovalChannel {
         }
     }
 
-    /// The way of that word.
+    /// Parses a word of [`Self::as_str`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         [Self::Operator, Self::Client].into_iter().find(|via| via.as_str() == word)
     }
 }
 
-/// What a person is asked. Who decides names all of it, so what is decided is what was seen: fences begin anew when a record is forgotten,
-/// and a page that was left open for days must not decide on other arguments.
+/// An approval request, as the reviewer saw it. A decision names all fields, so it applies only to what the reviewer saw. The
+/// fence alone is not enough: fences start over when a record is purged, and a page may stay open for days.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct RequestVersion {
-    /// The number of the question within the record.
+    /// The fence of the request within its record.
     pub fence: Fence,
-    /// The arguments.
+    /// The digest of the arguments.
     pub fingerprint: Fingerprint,
     /// What else an approval is bound to.
     pub binding: Binding,
 }
 
 impl Record {
-    /// How many bytes count against the principal's limit: of an outcome, a question, and arguments.
+    /// Returns the number of bytes that count against the principal's quota: of a result or a request, and of arguments.
     #[must_use]
     pub fn kept(&self) -> u64 {
         let arguments = self.arguments.as_ref().map_or(0, |arguments| arguments.len() as u64);
         self.state.kept() + arguments
     }
 
-    /// What is, or was, asked of a person, if it stands at that.
+    /// Returns the approval request that is pending, approved or denied, if there is one.
     #[must_use]
     pub const fn question(&self) -> Option<RequestVersion> {
         match self.state {
@@ -212,47 +215,47 @@ impl Record {
     }
 }
 
-/// The number of a question within one call.
+/// The number of an input request within one call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Default)]
 pub struct Round(pub u32);
 
-/// Why an operation may be started.
+/// Why an operation may start.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum StartReason {
-    /// It never was.
+    /// It never started.
     First,
-    /// It was, but the call itself said that nothing had happened.
+    /// It started, but the call itself reported that nothing had happened.
     NothingHappened,
-    /// It was, and a repetition is harmless by nature. Good only for a claim that says the same of itself.
+    /// It started, and its call is safe to retry. Valid only for a claim that is also safe to retry.
     ByNature {
-        /// Why it would be unknown otherwise.
+        /// Why the outcome is unknown without a retry.
         reason: UnknownReason,
-        /// Since when.
+        /// When the outcome became unknown.
         since: Moment,
     },
-    /// It was, and an operator found that nothing had happened.
+    /// It started, and an operator found that it did not run.
     Operator {
-        /// Who.
+        /// The operator.
         by: String,
-        /// Who had started it. If they return with an outcome before anybody else claims, they are believed.
+        /// The owner that started it. If that owner reports an outcome before another claim, the outcome is recorded.
         started_by: Option<Owner>,
     },
 }
 
-/// Why nobody knows what came of a call.
+/// Why an outcome is unknown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum UnknownReason {
-    /// Its owner was not heard of in time: it died, or it is very slow.
+    /// The owner did not renew its lease in time: it died, or it is very slow.
     LeaseEnded,
-    /// It panicked on the way.
+    /// The handler panicked.
     Panicked,
-    /// Its process was stopped while it ran.
+    /// The server shut down while the handler ran.
     Stopped,
-    /// It had asked something, and no answer came in time.
+    /// The call asked for input, and no answer came in time.
     NotResumed,
-    /// What it was started on was lost: a connection, a child process.
+    /// The call ran on something that was lost: a connection or a child process.
     Lost,
-    /// It failed, and its error was not kept because to repeat it was harmless by nature.
+    /// The call failed, and its result was not stored because the call is safe to retry.
     Failed,
 }
 
@@ -266,7 +269,7 @@ impl UnknownReason {
         Self::Failed,
     ];
 
-    /// The word in the store and in history.
+    /// Returns the word in the store and in history.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -279,14 +282,14 @@ impl UnknownReason {
         }
     }
 
-    /// The reason of that word.
+    /// Parses a word of [`Self::as_str`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|reason| reason.as_str() == word)
     }
 }
 
-/// The name of a state, and of there being no record at all.
+/// The name of a state, or of the absence of a record.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum StateKind {
     /// There is no record.
@@ -316,7 +319,7 @@ pub enum StateKind {
 }
 
 impl StateKind {
-    /// All of them.
+    /// All kinds.
     pub const ALL: [Self; 12] = [
         Self::Absent,
         Self::Open,
@@ -332,7 +335,7 @@ impl StateKind {
         Self::Abandoned,
     ];
 
-    /// The word in the store and in history.
+    /// Returns the word in the store and in history.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -351,7 +354,7 @@ impl StateKind {
         }
     }
 
-    /// The state of that word.
+    /// Parses a word of [`Self::as_str`].
     #[must_use]
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
@@ -359,7 +362,7 @@ impl StateKind {
 }
 
 impl RecordState {
-    /// Its name.
+    /// Returns the name of the state.
     #[must_use]
     pub const fn kind(&self) -> StateKind {
         match self {
@@ -377,7 +380,7 @@ impl RecordState {
         }
     }
 
-    /// When time alone changes it, if ever.
+    /// Returns when time alone changes the state, if ever.
     #[must_use]
     pub const fn lapses(&self) -> Option<Moment> {
         match self {
@@ -394,7 +397,7 @@ impl RecordState {
         }
     }
 
-    /// How many bytes of outcome, or of a question, it keeps.
+    /// Returns the number of stored bytes of a result or a request.
     #[must_use]
     pub fn kept(&self) -> u64 {
         match self {

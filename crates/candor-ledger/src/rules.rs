@@ -1,4 +1,4 @@
-//! How long, how large, how many.
+//! The limits of a ledger: times, sizes and counts.
 
 use std::fmt;
 use std::time::Duration;
@@ -9,28 +9,29 @@ use crate::record::{Record, RecordState};
 const HOUR: Duration = Duration::from_secs(60 * 60);
 const DAY: Duration = Duration::from_secs(24 * 60 * 60);
 
-/// The limits of a ledger. All that share a store should have the same.
+/// The limits of a ledger. All processes that share a store should have the same limits.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct LedgerLimits {
-    /// How long an owner is believed to live without a word. 30 seconds: a heartbeat every ten survives two lost ones.
+    /// How long an owner counts as alive without a heartbeat. 30 seconds: a heartbeat every ten seconds survives two lost
+    /// ones.
     pub lease: Duration,
-    /// How long an outcome is replayed, from the completion on. 24 hours.
+    /// How long a result is replayed after it was recorded. 24 hours.
     pub retention: Duration,
-    /// How long after that a key is still refused. 30 days.
+    /// How long a key is refused after that. 30 days.
     pub tombstone: Duration,
-    /// How long an answer is waited for when a call has asked something. One hour.
+    /// How long a call waits for input from the client. One hour.
     pub suspended: Duration,
-    /// How long a person is asked for an approval. 24 hours.
+    /// How long an approval request is pending. 24 hours.
     pub approval_wait: Duration,
-    /// How long an approval may be used. 15 minutes.
+    /// How long an approval can be used. 15 minutes.
     pub approval_valid: Duration,
     /// How long a denial refuses the call. 10 minutes. History shows it for longer.
     pub denied: Duration,
-    /// The largest outcome that is kept, and the largest question that may be asked. 1 MiB.
+    /// The largest result that is stored, and the largest approval request, in bytes. 1 MiB.
     pub max_outcome: u64,
     /// How long audit rows and denied records are stored. 90 days.
     pub audit: Duration,
-    /// What one principal may have.
+    /// What one principal may use.
     pub quotas: Quotas,
 }
 
@@ -51,18 +52,19 @@ impl Default for LedgerLimits {
     }
 }
 
-/// What one principal may have, so that none fills the store of all.
+/// What one principal may use, so that no principal fills the store for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quotas {
-    /// Records that are not tombstones. 100,000. A new key beyond it is refused.
+    /// Records that are not tombstones. 100,000. A new key beyond this is refused.
     pub records: u64,
-    /// Bytes of outcomes. 256 MiB. An outcome beyond it is not kept; the call does not fail for it.
+    /// Bytes of results, requests and arguments. 256 MiB. A result or arguments beyond this are not stored, which does not
+    /// fail the call. An approval request beyond this is refused.
     pub bytes: u64,
-    /// New keys within an hour of the store's clock. 20,000. A new key beyond it is refused.
+    /// New keys within an hour of the store's clock. 20,000. A new key beyond this is refused.
     pub keys_per_hour: u64,
-    /// Questions that wait for a person. 100. Another one is not asked.
+    /// Pending approval requests. 100. Another request is refused.
     pub waiting: u64,
-    /// Grants for one tool that are in force. 100. Another one is not given: they are looked through on every call.
+    /// Grants in force for one tool. 100. Another grant is refused, because every call reads all of them.
     pub grants: u64,
 }
 
@@ -78,20 +80,20 @@ impl Default for Quotas {
     }
 }
 
-/// What a principal has.
+/// What a principal uses.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Usage {
     /// Records that are not tombstones.
     pub records: u64,
-    /// Bytes of outcomes.
+    /// Bytes of results, requests and arguments.
     pub bytes: u64,
-    /// The hour that `fresh` counts in, since 1970.
+    /// The hour, since 1970, in which `fresh` counts.
     pub hour: i64,
     /// New keys in that hour.
     pub fresh: u64,
 }
 
-/// Which limit of a principal is reached.
+/// The limit that a principal has reached.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Quota {
     /// [`Quotas::records`].
@@ -138,10 +140,10 @@ impl fmt::Display for Quota {
 }
 
 impl Usage {
-    /// Whether another key may be used now.
+    /// Checks that another key may be used now.
     ///
     /// # Errors
-    /// The limit that forbids it.
+    /// Returns the limit that forbids it.
     pub fn admit(&self, quotas: &Quotas, now: Moment) -> Result<(), Quota> {
         if self.records >= quotas.records {
             return Err(Quota::Records { most: quotas.records });
@@ -152,7 +154,7 @@ impl Usage {
         Ok(())
     }
 
-    /// How it is when one record has changed from this to that.
+    /// Returns the usage after one record changed from `before` to `after`.
     #[must_use]
     pub fn changed(self, before: Option<&Record>, after: Option<&Record>, now: Moment) -> Self {
         let live = |record: Option<&Record>| {

@@ -1,7 +1,7 @@
-//! The seam between the machine and what keeps its records.
+//! The seam between the state machine and the stores.
 //!
-//! A store reads a record, lets the machine step, and writes record and rows in *one transaction*, with the time of its own
-//! clock. It answers when that is durable, not before.
+//! A store reads a record, calls the state machine, and writes record and audit rows in *one transaction*, with its own
+//! clock's time. It replies only when that is durable.
 
 use std::fmt;
 use std::future::Future;
@@ -16,13 +16,13 @@ use crate::record::StateKind;
 use crate::rules::{LedgerLimits, Quota};
 use crate::turns::{ApprovalSelection, PendingApprovals};
 
-/// What the methods of a [`Store`] return.
+/// The return type of a [`Store`]'s methods.
 pub type StoreFuture<'a, T> = Pin<Box<dyn Future<Output = Result<T, StoreError>> + Send + 'a>>;
 
-/// What keeps the records.
+/// A store of records, grants and audit rows.
 pub trait Store: Send + Sync {
-    /// Lets `event` happen to a record. What is answered is durable, and so are its rows in the audit. It is under way when this
-    /// returns: who drops the future gives up the answer, not the event.
+    /// Applies `event` to a record. When the reply arrives, the change and its audit rows are durable. The event is under way
+    /// when this function returns: a caller that drops the future gives up the reply, not the event.
     fn apply(
         &self,
         id: &RecordId,
@@ -30,9 +30,11 @@ pub trait Store: Send + Sync {
         circumstances: AuditContext,
     ) -> StoreFuture<'_, EventReply>;
 
-    /// What [`Event::Claim`] or [`Event::Start`] would be answered, without writing anything. `None`: it would be granted, so
-    /// make it; another may be quicker, and then that is what it is answered. Whether it needs an approval is not known here: with `None` it
-    /// may still have to ask for one, and [`EventReply::Waiting`] need not stop a call that needs none any more.
+    /// Returns what [`Event::Claim`] or [`Event::Start`] would receive, and writes nothing. `None` means that the claim would
+    /// be granted, unless another one is quicker.
+    ///
+    /// This function does not know whether the call needs an approval. After `None`, the call may still have to ask for one.
+    /// After [`EventReply::Waiting`], a call that no longer needs an approval may start.
     fn recall(
         &self,
         id: &RecordId,
@@ -40,10 +42,10 @@ pub trait Store: Send + Sync {
         by_nature: bool,
     ) -> StoreFuture<'_, Option<EventReply>>;
 
-    /// Writes a row for a call that has no record.
+    /// Writes an audit row for a call that has no record.
     fn note(&self, note: CallNote) -> StoreFuture<'_, ()>;
 
-    /// Writes several rows for calls that have no record, in as few transactions as the store can.
+    /// Writes audit rows for calls that have no record, in as few transactions as the store can.
     fn notes(&self, notes: Vec<CallNote>) -> StoreFuture<'_, ()> {
         let all: Vec<_> = notes.into_iter().map(|note| self.note(note)).collect();
         Box::pin(async move {
@@ -55,27 +57,31 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Ends when the record no longer stands where it was seen, be it by this process, by another, or by time. Within a
-    /// process at once; otherwise within [`POLL`]. Has no end of its own: who waits knows for how long.
+    /// Waits until the record is no longer in the version that was seen. The change may come from this process, from another,
+    /// or from time alone. A change by this process ends the wait at once, any other within [`POLL`]. There is no timeout:
+    /// the caller sets one.
     ///
     /// [`POLL`]: crate::POLL
     fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()>;
 
-    /// Lets time do its work on at most so many records, and forgets rows of the audit that are too old.
+    /// Applies what time alone changes, to at most `most` records, and deletes audit rows and grants that are too old.
     fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport>;
 
-    /// One record.
+    /// Finds one record.
     fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>>;
 
-    /// Records, by when they were first seen.
+    /// Lists records, in the order in which they were first seen.
     fn records(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>>;
 
-    /// Records that wait for a person, by when that was asked. Finds them without looking at others. [`Filter::state`] says nothing here.
+    /// Lists records with a pending approval request, in the order of the requests. Reads no other records. Ignores
+    /// [`Filter::state`].
     fn waiting(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<RecordEntry>>;
 
-    /// Which records wait for a person, at most so many, and how many there are; without what is asked. They are chosen by turns: the
-    /// oldest of every principal, then everybody's second, so that nobody's questions hide those of others. Goes through all questions, a
-    /// page at a time, unless a store knows better.
+    /// Returns at most `most` pending approval requests, without their content, and the number of all. Principals take turns:
+    /// the oldest request of each, then the second of each, and so on. So the requests of one principal do not hide those of
+    /// another.
+    ///
+    /// The default implementation reads all requests, a page at a time.
     fn pending_approvals(&self, most: usize) -> StoreFuture<'_, PendingApprovals> {
         Box::pin(async move {
             let mut choice = ApprovalSelection::of(most);
@@ -89,32 +95,34 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Gives a grant, with a row in the audit.
+    /// Gives a grant and writes an audit row.
     fn grant(&self, granting: NewGrant) -> StoreFuture<'_, Grant>;
 
-    /// Takes a grant back, with a row in the audit, and returns how it then stands. What has ended already stays as it is, without a row.
-    /// `None`: there is no such grant.
+    /// Revokes a grant, writes an audit row, and returns the grant. A grant that has already ended stays as it is, without a
+    /// row. Returns `None` if there is no such grant.
     fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>>;
 
-    /// All grants that are kept, in force or not, by when they were given. They are kept as long as the audit. [`Filter::state`] and
-    /// [`Filter::key`] say nothing here; the times are when they were given.
+    /// Lists all stored grants, in force or not, in the order in which they were given. Grants are stored as long as audit
+    /// rows. Ignores [`Filter::state`] and [`Filter::key`]. The times of the filter are those at which grants were given.
     fn grants(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<Grant>>;
 
-    /// The grants in force for exactly this scope, the latest first. Always read from the store, never from a copy: when a revocation has been
-    /// answered, whoever asks after that does not find the grant, in this process or in another. A call that has asked before goes on. It
-    /// costs what [`Store::find`] costs: microseconds in a file, one way to the server and back in PostgreSQL.
+    /// Returns the grants in force for exactly this scope, newest first.
+    ///
+    /// They are always read from the store, never from a copy. Once a revocation is answered, no later read returns the
+    /// grant, in any process. A call that read the grant before keeps running. A read costs as much as [`Store::find`]:
+    /// microseconds in a file, one round trip to the server in PostgreSQL.
     fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>>;
 
-    /// Rows of the audit.
+    /// Lists audit rows.
     fn rows(&self, filter: Filter, page: Page) -> StoreFuture<'_, PageOf<AuditRow>>;
 
-    /// All changes of one record, the earliest first. What was only noted of calls under its key is not among them.
+    /// Returns all state changes of one record, oldest first. Notes of calls under its key are not included.
     fn transitions(&self, id: &RecordId) -> StoreFuture<'_, Vec<AuditRow>>;
 
-    /// How long, how large, how many.
+    /// Returns the limits of the ledger.
     fn rules(&self) -> &LedgerLimits;
 
-    /// Records whose digest begins so, at most so many, in no order. Reads all of them unless a store knows better.
+    /// Finds at most `most` records whose digest has this prefix, in no order. The default implementation reads all records.
     fn find_by_prefix(
         &self,
         prefix: DigestPrefix,
@@ -135,37 +143,38 @@ pub trait Store: Send + Sync {
         })
     }
 
-    /// Fails if it is known, without asking anybody, that nothing can be written. What a server's readiness depends on; cheap.
+    /// Checks whether the ledger can be written, as far as this process knows without asking a database. It is cheap, because
+    /// an MCP server's readiness depends on it.
     ///
     /// # Errors
-    /// Says why.
+    /// Returns the reason if it is known that nothing can be written.
     fn check(&self) -> Result<(), StoreError> {
         Ok(())
     }
 
-    /// What it is and where, for people.
+    /// Describes the store and its location, for users.
     fn describe(&self) -> String;
 }
 
-/// Where a record was seen to stand; see [`EventReply::InFlight`] and [`EventReply::Waiting`].
+/// The version of a record that a caller saw; see [`EventReply::InFlight`] and [`EventReply::Waiting`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct RecordVersion {
-    /// Under which fence.
+    /// The fence.
     pub fence: Fence,
-    /// In which state.
+    /// The state.
     pub state: StateKind,
 }
 
-/// What a sweep has done.
+/// The result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SweepReport {
-    /// Records that time has changed.
+    /// The number of records that time changed.
     pub records: usize,
-    /// Rows of the audit that were forgotten.
+    /// The number of audit rows that were deleted.
     pub rows: usize,
 }
 
-/// Rows of the audit one after the other, the earliest first, however many there are.
+/// A reader of audit rows, one by one, oldest first, however many there are.
 ///
 /// ```no_run
 /// # async fn example(store: &dyn candor_ledger::Store) -> Result<(), candor_ledger::StoreError> {
@@ -179,24 +188,24 @@ pub struct Export<'a> {
     store: &'a dyn Store,
     filter: Filter,
     ready: std::vec::IntoIter<AuditRow>,
-    /// Where the next part begins; `None` when there is none.
+    /// Where the next page begins. `None` after the last page.
     from: Option<Page>,
-    /// The last row that there was when it began: whoever writes faster than we read must not keep us here for ever.
+    /// The last row when the export began. The export ends there: otherwise a fast writer could keep it running forever.
     last: Option<u64>,
 }
 
 impl<'a> Export<'a> {
-    /// Of the rows that the filter lets through.
+    /// Exports the rows that match the filter.
     #[must_use]
     pub fn of(store: &'a dyn Store, filter: Filter) -> Self {
         let first = Page { from: None, most: 500, order: Order::Oldest };
         Self { store, filter, ready: Vec::new().into_iter(), from: Some(first), last: None }
     }
 
-    /// The next one.
+    /// Returns the next row.
     ///
     /// # Errors
-    /// The store cannot be read.
+    /// Returns an error if the store cannot be read.
     pub async fn next(&mut self) -> Result<Option<AuditRow>, StoreError> {
         let last = match self.last {
             Some(last) => last,
@@ -218,13 +227,13 @@ impl<'a> Export<'a> {
     }
 }
 
-/// Where the time comes from.
+/// The source of the time.
 #[derive(Clone, Default)]
 pub enum Clock {
-    /// From the store.
+    /// The store's clock.
     #[default]
     Store,
-    /// From a function, for tests: milliseconds since 1970.
+    /// A function that returns milliseconds since 1970, for tests.
     Given(Arc<dyn Fn() -> i64 + Send + Sync>),
 }
 
@@ -246,49 +255,49 @@ impl fmt::Debug for Clock {
     }
 }
 
-/// How a store is opened.
+/// Options for opening a store.
 #[derive(Debug, Clone, Default)]
 pub struct Options {
-    /// How long, how large, how many.
+    /// The limits of the ledger.
     pub rules: LedgerLimits,
-    /// Where the time comes from.
+    /// The source of the time.
     pub clock: Clock,
-    /// The largest size of a store in a file, in bytes; none by default. Beyond it, new calls are refused.
+    /// The maximum size of a store in a file, in bytes. No limit by default. Beyond it, new calls are refused.
     pub max_bytes: Option<u64>,
 }
 
-/// Why a store did not do what it was asked. Nothing was written, unless it says otherwise.
+/// Why a store did not do what it was asked. Nothing was written, unless the variant says otherwise.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum StoreError {
-    /// It cannot be reached, read or written just now. Whether a write that was under way has happened is not known.
+    /// The store cannot be reached, read or written now. A write that was under way may have happened.
     Unavailable(String),
-    /// Its file was deleted or replaced while it was open. Nothing is written to it any more.
+    /// The ledger file was deleted or replaced while it was open. Nothing more is written to it.
     Replaced(String),
-    /// There is no room for more.
+    /// The store is full.
     Full(String),
-    /// It was written by a later version.
+    /// A later version of this program wrote the ledger.
     NewerSchema {
-        /// The version that it has.
+        /// The schema version of the ledger.
         found: u32,
-        /// The latest that we know.
+        /// The latest schema version that this program knows.
         known: u32,
     },
-    /// A limit of the caller is reached.
+    /// The principal has reached a limit.
     Quota(Quota),
-    /// What is there is not a ledger, or no longer.
+    /// The data is not a ledger, or is damaged.
     Corrupt(String),
-    /// There is no ledger yet, and nobody was asked to make one.
+    /// There is no ledger yet, and the caller did not ask to create one.
     Absent,
-    /// No such store.
+    /// The URL names no known store.
     UnknownUrl(String),
-    /// The URL of a store that we know says something that cannot be.
+    /// The URL of a known store is invalid.
     BadUrl(String),
     /// This program was built without that store.
     NotBuiltIn {
-        /// What is missing.
+        /// The missing store.
         what: &'static str,
-        /// The cargo feature of `candor-ledger` that brings it.
+        /// The Cargo feature of `candor-ledger` that adds it.
         feature: &'static str,
     },
 }

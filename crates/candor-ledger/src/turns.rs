@@ -1,7 +1,7 @@
-//! Which questions a person sees where not all of them have room: by turns of those who ask.
+//! The choice of pending approval requests for a list that cannot show all of them: principals take turns.
 //!
-//! By age alone, two who ask much hide a third who asks later. By turns, everybody's oldest question goes before anybody's second.
-//! Stores that can ask for it in SQL do; the others choose here.
+//! By age alone, two busy principals would hide a third that asks later. By turns, the oldest request of every principal
+//! comes before the second of any. Stores with SQL choose in SQL; the others choose here.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -9,34 +9,34 @@ use crate::audit::RecordEntry;
 use crate::id::{Fence, Moment, RecordId};
 use crate::record::RecordState;
 
-/// What waits for a person, as much of it as was asked for; see [`Store::pending_approvals`](crate::Store::pending_approvals).
+/// Pending approval requests, as many as were asked for; see [`Store::pending_approvals`](crate::Store::pending_approvals).
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub struct PendingApprovals {
-    /// By when they were asked, the earliest first.
+    /// The chosen requests, oldest first.
     pub chosen: Vec<PendingApproval>,
-    /// How many wait, chosen or not.
+    /// The number of all pending requests, chosen or not.
     pub in_all: u64,
 }
 
-/// That a record waits for a person, and not what is asked, which may be a megabyte.
+/// A pending approval request without its content, which may be as large as a megabyte.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct PendingApproval {
-    /// Whose, of what, under which key.
+    /// The scope and the key.
     pub id: RecordId,
-    /// Under which fence: asked anew, it has another.
+    /// The fence of the request. A request that replaces it has another.
     pub fence: Fence,
-    /// How long a decision is waited for.
+    /// When the request expires.
     pub until: Moment,
 }
 
 impl PendingApprovals {
-    /// Of those who were chosen, each with a number that is greater the later it was asked.
+    /// Sorts the chosen requests by their number, which is greater for later requests.
     fn new(mut chosen: Vec<(u64, PendingApproval)>, in_all: u64) -> Self {
         chosen.sort_by_key(|(number, _)| *number);
         Self { chosen: chosen.into_iter().map(|(_, waits)| waits).collect(), in_all }
     }
 
-    /// From rows of a table. Each has its number, and says how many wait.
+    /// Reads rows of a table. Each has the number of the request, the request, and the number of all requests.
     #[cfg(any(feature = "sqlite", feature = "postgres"))]
     pub(crate) fn of_rows<E>(
         rows: impl Iterator<Item = Result<(u64, PendingApproval, u64), E>>,
@@ -51,12 +51,12 @@ impl PendingApprovals {
     }
 }
 
-/// A choice being made. It holds no more than it is to choose, however many wait.
+/// A choice in progress. It holds no more requests than it may choose, however many are pending.
 pub(crate) struct ApprovalSelection {
     most: usize,
-    /// By turn and place.
+    /// By turn, then by age.
     chosen: BTreeMap<(u64, u64), PendingApproval>,
-    /// How many of each principal were seen.
+    /// The number of requests seen per principal.
     seen: HashMap<String, u64>,
     in_all: u64,
 }
@@ -66,7 +66,7 @@ impl ApprovalSelection {
         Self { most, chosen: BTreeMap::new(), seen: HashMap::new(), in_all: 0 }
     }
 
-    /// The next one, by when it was asked.
+    /// Takes the next entry, in the order of the requests.
     pub(crate) fn look_at(&mut self, entry: RecordEntry) {
         let Some(record) = entry.seen else { return };
         let RecordState::Waiting { until, .. } = record.state else { return };

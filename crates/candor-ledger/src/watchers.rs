@@ -1,7 +1,7 @@
-//! Who waits for a record to change.
+//! Callers that wait for a record to change.
 //!
-//! A change by this process ends the wait at once. Changes by others, and by time, are found by a thread that looks at the
-//! watched records every [`POLL`]; it sleeps when nobody waits.
+//! A change by this process ends the wait at once. For changes by other processes and by time, a thread reads the watched
+//! records every [`POLL`]. It sleeps while no caller waits.
 
 use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -13,7 +13,7 @@ use tokio::sync::oneshot;
 use crate::id::RecordDigest;
 use crate::store::RecordVersion;
 
-/// How late a change by another process, or by time, may be noticed.
+/// The maximum delay until a change by another process, or by time, is noticed.
 pub const POLL: Duration = Duration::from_millis(50);
 
 pub(crate) struct Watchers {
@@ -24,7 +24,7 @@ pub(crate) struct Watchers {
 #[derive(Default)]
 struct WatcherTable {
     waiting: Mutex<WaitingTask>,
-    /// Somebody waits, or it is over.
+    /// Signals that a caller waits, or that the thread must end.
     news: Condvar,
 }
 
@@ -46,7 +46,7 @@ impl WatcherTable {
 }
 
 impl Watchers {
-    /// `stands` says whether a record still stands where it was seen.
+    /// Starts watching. `stands` returns true if a record is still in the version that was seen.
     pub(crate) fn new(
         stands: impl Fn(&RecordDigest, RecordVersion) -> bool + Send + 'static,
     ) -> Self {
@@ -55,7 +55,7 @@ impl Watchers {
         })
     }
 
-    /// `changed` says which of them no longer stand where they were seen.
+    /// Starts watching. `changed` returns the watched records that are no longer in the version that was seen.
     pub(crate) fn asking(
         changed: impl Fn(Vec<(RecordDigest, RecordVersion)>) -> Vec<(RecordDigest, RecordVersion)>
         + Send
@@ -70,8 +70,9 @@ impl Watchers {
         Self { shared, thread }
     }
 
-    /// Begins to wait for news of the record. Who does so looks at it afterwards, or misses a change in between; and again when
-    /// there is news, which may be of a change that they have been told of, or of one that is none to them, such as a heartbeat.
+    /// Registers a wait for changes of the record. The caller must read the record afterwards, or it misses a change in
+    /// between. It must also read the record after each signal. The change may be one that it already knows, or one that does
+    /// not matter, such as a heartbeat.
     pub(crate) fn wait(&self, record: RecordDigest, seen: RecordVersion) -> oneshot::Receiver<()> {
         let (end, ended) = oneshot::channel();
         self.shared.lock().records.entry(record).or_default().push(Watcher { seen, end });
@@ -82,7 +83,7 @@ impl Watchers {
     pub(crate) fn changed(&self, record: &RecordDigest) {
         let watchers = self.shared.lock().records.remove(record);
         for watcher in watchers.into_iter().flatten() {
-            // Who no longer waits need not be told.
+            // The waiting caller may be gone.
             let _ = watcher.end.send(());
         }
     }
@@ -107,7 +108,7 @@ fn look_around(
             .collect();
         drop(waiting);
 
-        // Outside the lock: to look may take its time.
+        // Outside the lock, because reading may take time.
         let changed = changed(watched);
 
         let mut waiting = shared.lock();
@@ -121,7 +122,7 @@ fn look_around(
             watchers.retain(|watcher| !watcher.end.is_closed());
             !watchers.is_empty()
         });
-        // New watchers do not shorten the pause: they have just looked for themselves.
+        // New watchers do not shorten the pause: they have just read the record themselves.
         let mut left = POLL;
         while !waiting.over && !left.is_zero() {
             let begun = std::time::Instant::now();

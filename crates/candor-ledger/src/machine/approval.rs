@@ -1,4 +1,4 @@
-//! A person is asked, and decides. What they have said is used by a start (`claim`), once.
+//! Approval requests and decisions. A start (`claim`) uses an approval once.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use crate::id::{Binding, Fence, Fingerprint, Moment};
 use crate::record::{ApprovalChannel, Record, RecordState, RequestVersion, StartReason, StateKind};
 use crate::rules::LedgerLimits;
 
-/// What [`Event::Ask`](crate::Event::Ask) brings.
+/// The fields of [`Event::Ask`](crate::Event::Ask).
 pub(super) struct RequestDraft {
     pub(super) fingerprint: Fingerprint,
     pub(super) binding: Binding,
@@ -17,7 +17,7 @@ pub(super) struct RequestDraft {
     pub(super) keyless: bool,
 }
 
-/// What a call is told that finds its own question.
+/// Returns the reply to a call whose own request is pending or approved.
 pub(super) fn told(record: &Record) -> Option<EventReply> {
     let fence = record.fence;
     match &record.state {
@@ -34,7 +34,8 @@ pub(super) fn told(record: &Record) -> Option<EventReply> {
     }
 }
 
-/// Whether it may be used for another call of the same name: nobody holds it, and nobody is asked.
+/// Returns true if another call of the same name may use the record. No owner holds it, and no request, approval or denial is
+/// in force.
 fn is_over(state: &RecordState, now: Moment) -> bool {
     match state {
         RecordState::Denied { until, .. } => now > *until,
@@ -61,7 +62,7 @@ pub(super) fn ask(
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
     let over = record.filter(|record| keyless && is_over(&record.state, now));
     let (license, before) = match over {
-        // Another call of the same name: nothing of the last one counts but its fence.
+        // Another call of the same name: only the fence of the last one counts.
         Some(over) if over.fingerprint == fingerprint => (StartReason::First, None),
         _ => match claim::license(record, fingerprint, by_nature, now) {
             Ok(license) => (license, record),
@@ -74,7 +75,7 @@ pub(super) fn ask(
     {
         return EventContext::stays(answer);
     }
-    // Who is to decide must see all of it. An outcome may be left out, because it has happened anyway.
+    // The reviewer must see all of it. A result may be left out, because the call has already run.
     let len = asked.len() as u64;
     if len > rules.max_outcome {
         let refusal = EventError::TooLarge { len, most: rules.max_outcome };
@@ -140,7 +141,7 @@ pub(super) fn decide(
                 }
             }
         }
-        // Said twice, because the first answer was lost on the way.
+        // A repeated decision, because the first reply was lost.
         RecordState::Approved { by: first, via: way, .. }
             if (first, *way) == (&by, via) && decision == Review::Approve =>
         {

@@ -1,4 +1,4 @@
-//! A call comes in, for the first time or with the answer to a question.
+//! Incoming calls: the first one, a retry, or one that brings the answer to an input request.
 
 use super::{EventContext, approval, owner};
 use crate::event::{EventReply, Holder};
@@ -6,16 +6,16 @@ use crate::id::{Binding, Fence, Fingerprint, Moment, Owner};
 use crate::record::{ApprovalChannel, Record, RecordState, Round, StartReason};
 use crate::rules::LedgerLimits;
 
-/// What a call brings that would be claimed.
+/// A call that asks to be claimed.
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) fingerprint: Fingerprint,
     pub(super) by_nature: bool,
-    /// What its approval must be bound to, if it needs one.
+    /// The binding that its approval must have, if it needs one.
     pub(super) approval: Option<Binding>,
 }
 
-/// Why it may be started as far as keys go, be there an approval or not, or what it is answered.
+/// Decides by the key alone, with or without an approval. Returns why the call may start, or the reply to it.
 pub(super) fn license(
     record: Option<&Record>,
     fingerprint: Fingerprint,
@@ -24,7 +24,7 @@ pub(super) fn license(
 ) -> Result<StartReason, EventReply> {
     let Some(record) = record else { return Ok(StartReason::First) };
     let denial_ended = matches!(record.state, RecordState::Denied { until, .. } if now > until);
-    // Nobody holds it and it never ran: the key stands for nothing yet.
+    // No owner holds the record and the call never ran, so the key belongs to no arguments yet.
     match record.state {
         RecordState::Open { license: StartReason::First, .. } => return Ok(StartReason::First),
         RecordState::Denied { license: StartReason::First, .. } if denial_ended => {
@@ -44,7 +44,8 @@ pub(super) fn license(
         silent_for: record.touched.until(now),
     };
     Err(match &record.state {
-        // That it was harmless then says nothing of a call that is not so now; and who approved has not been asked that.
+        // The earlier call was safe to retry, but this one is not. A reviewer who approved did so for a call that is safe to
+        // retry.
         RecordState::Open { license: StartReason::ByNature { reason, since }, .. }
         | RecordState::Waiting { license: StartReason::ByNature { reason, since }, .. }
         | RecordState::Approved { license: StartReason::ByNature { reason, since }, .. }
@@ -88,7 +89,7 @@ pub(super) fn license(
     })
 }
 
-/// What a call is told before it is known whether it needs an approval. `None`: it may go on.
+/// Returns the reply to a call before it is known whether it needs an approval. `None` means that it may proceed.
 pub(super) fn foretell(
     record: Option<&Record>,
     fingerprint: Fingerprint,
@@ -103,7 +104,7 @@ pub(super) fn foretell(
     }
 }
 
-/// Whose approval the call uses, if it needs one, or what it is answered.
+/// Returns the reviewer and the channel of the approval that the call uses, if it needs one, or the reply to it.
 fn approved(
     record: Option<&Record>,
     needed: Option<Binding>,
@@ -154,7 +155,7 @@ pub(super) fn claim(
     }
 }
 
-/// A claim and its dispatch, with nothing in between.
+/// Claims and dispatches, with nothing in between.
 pub(super) fn start(
     record: Option<&Record>,
     call: Call,
@@ -192,6 +193,6 @@ pub(super) fn resume(
         let answer = EventReply::Resumed { fence, attempt: record.attempt };
         return EventContext::becomes(Record { fence, state, ..record.clone() }, answer);
     }
-    // The answer was sent twice, or too late: who brings it learns where the call stands, and starts nothing.
+    // The answer was sent twice, or too late. Its caller receives the state of the call, and nothing starts.
     EventContext::stays(foretell(record, fingerprint, false, now).unwrap_or(EventReply::Lost))
 }

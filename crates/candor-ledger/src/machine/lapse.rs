@@ -1,4 +1,4 @@
-//! What time alone does.
+//! What time alone changes.
 
 use std::time::Duration;
 
@@ -6,10 +6,10 @@ use crate::id::Moment;
 use crate::record::{Record, RecordState, StartReason, UnknownReason};
 use crate::rules::LedgerLimits;
 
-/// Where a claim, or a question to a person, leaves its record when nothing was started under it: where it found it.
+/// Returns the state that an unused claim or approval request restores: the one before it.
 pub(super) fn unused(license: &StartReason, until: Moment) -> RecordState {
     match license {
-        // An unknown outcome stays unknown until somebody knows, however often it was about to be repeated.
+        // An unknown outcome stays unknown, however many unused claims follow.
         StartReason::ByNature { reason, since } if *reason != UnknownReason::Failed => {
             RecordState::Indeterminate { reason: *reason, since: *since, owner: None }
         }
@@ -17,7 +17,7 @@ pub(super) fn unused(license: &StartReason, until: Moment) -> RecordState {
     }
 }
 
-/// When a record leaves the state of a denial, which history shows for longer than it refuses the call.
+/// Returns when a denial leaves the record. History shows it for longer than it refuses the call.
 pub(super) fn denial_kept(license: &StartReason, until: Moment, longer: Duration) -> Moment {
     match unused(license, until) {
         // An unknown outcome needs an operator, so the record returns to it without delay.
@@ -26,15 +26,15 @@ pub(super) fn denial_kept(license: &StartReason, until: Moment, longer: Duration
     }
 }
 
-/// `None`: nothing. `Some(None)`: the record is gone.
+/// Applies what time alone changes. Returns `None` if nothing changes, and `Some(None)` if the record is removed.
 pub(super) fn lapse(record: &Record, now: Moment, rules: &LedgerLimits) -> Option<Option<Record>> {
-    // Nothing is to be swept, or claimed, or lost, before its time has *passed*.
+    // A state lasts until its time has *passed*. Before that, nothing is swept, claimed or lost.
     if record.state.lapses().is_none_or(|due| now <= due) {
         return None;
     }
     let mut arguments = record.arguments.clone();
     let state = match &record.state {
-        // Nothing had happened: as if it had not been claimed.
+        // Nothing was started: restore the state before the claim.
         RecordState::Claimed { lease, license, .. } => {
             unused(license, lease.after(rules.retention))
         }
@@ -51,7 +51,7 @@ pub(super) fn lapse(record: &Record, now: Moment, rules: &LedgerLimits) -> Optio
             arguments = None;
             let last = denial_kept(license, *until, rules.audit.max(rules.retention));
             if *keep_until < last {
-                // First the arguments go, with the time of results; then the denial, with the time of audit rows.
+                // The arguments go first, when results expire. The denial goes later, when audit rows expire.
                 RecordState::Denied {
                     by: by.clone(),
                     via: *via,
@@ -80,7 +80,7 @@ pub(super) fn lapse(record: &Record, now: Moment, rules: &LedgerLimits) -> Optio
             arguments = None;
             RecordState::Tombstone { until: keep_until.after(rules.tombstone) }
         }
-        // Never started: there is nothing to remember.
+        // The call never started, or its key expired: nothing is left to store.
         RecordState::Open { license: StartReason::First, .. }
         | RecordState::Tombstone { .. }
         | RecordState::Abandoned { .. } => return Some(None),
@@ -91,6 +91,7 @@ pub(super) fn lapse(record: &Record, now: Moment, rules: &LedgerLimits) -> Optio
         RecordState::Indeterminate { .. } => return None,
     };
     let next = Record { state, arguments, ..record.clone() };
-    // Long enough, and it has lapsed twice since somebody looked. Each kind lapses into one that is nearer to the end.
+    // A record may lapse several times between two reads. The recursion ends, because each state lapses into one closer to
+    // removal.
     Some(lapse(&next, now, rules).unwrap_or(Some(next)))
 }

@@ -1,7 +1,7 @@
-//! The state machine: a pure and total function. No clock, no randomness, no store.
+//! The state machine: a pure and total function, without a clock, randomness or a store.
 //!
-//! Every store does the same with it: read the record, [`step`], write what comes after and its [`Transition`]s, all in
-//! one transaction. What time alone does comes before every event, so a record is never older than it looks.
+//! Every store uses it the same way. In one transaction, the store reads the record, calls [`step`], and writes the new
+//! record and its [`Transition`]s. What time alone changes comes before every event, so no event acts on an outdated state.
 
 mod approval;
 mod claim;
@@ -17,60 +17,60 @@ use crate::outcome::OutcomeKind;
 use crate::record::{ApprovalChannel, Record, RecordState, StartReason, StateKind, UnknownReason};
 use crate::rules::LedgerLimits;
 
-/// What an event does to a record.
+/// The result of an event.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Step {
-    /// What is answered, once `after` is durable.
+    /// The reply, to be sent when `after` is durable.
     pub answer: EventReply,
-    /// What is to be written.
+    /// What to write.
     pub after: RecordWrite,
-    /// What has changed: first by time, then by the event. Each becomes one row of the audit.
+    /// The changes of state: first by time, then by the event. Each becomes one audit row.
     pub transitions: Vec<Transition>,
 }
 
-/// What is to be written.
+/// What to write.
 #[derive(Debug, Clone, PartialEq, Eq)]
-#[allow(clippy::large_enum_variant)] // mostly it is the large one, and a box would cost every event an allocation
+#[allow(clippy::large_enum_variant)] // most are the large variant, and a box would cost an allocation per event
 pub enum RecordWrite {
     /// Nothing.
     Unchanged,
-    /// This record, in the place of what was there.
+    /// This record, which replaces the stored one.
     Written(Record),
-    /// There is no record any more.
+    /// The removal of the record.
     Removed,
 }
 
 /// One change of state.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Transition {
-    /// The event's name, or `lapse` if it was time alone.
+    /// The event's name, or `lapse` if time alone made the change.
     pub event: &'static str,
-    /// Where it stood.
+    /// The state before the change.
     pub from: StateKind,
-    /// Where it stands.
+    /// The state after the change.
     pub to: StateKind,
-    /// The fence after it.
+    /// The fence after the change.
     pub fence: Fence,
-    /// How often the call was started, after it.
+    /// The number of attempts after the change.
     pub attempt: u32,
-    /// Why nobody knows what came of it, if so.
+    /// Why the outcome is unknown, if it is.
     pub reason: Option<UnknownReason>,
-    /// What sort of outcome it brought, if any.
+    /// The kind of the outcome, if any.
     pub outcome: Option<OutcomeKind>,
-    /// The person who did it, if one did; of a start, who has approved it.
+    /// The operator or reviewer that acted. For a start: the reviewer that approved it.
     pub by: Option<String>,
-    /// On which way that was said, if it was an approval or a denial.
+    /// The approval channel, for an approval, a denial, or a start that used an approval.
     pub via: Option<ApprovalChannel>,
-    /// Why it was denied, if they said so.
+    /// The reason for a denial, if given.
     pub why: Option<String>,
 }
 
-/// What an event makes of a record that time has done its work on.
+/// The effect of an event on a record, after what time alone changes.
 struct EventContext {
     answer: EventReply,
-    /// The record after it, if it changes.
+    /// The new record, if it changes.
     next: Option<Record>,
-    /// Whose approval it has used up, if it has.
+    /// The reviewer and the channel of the approval that the event used up, if any.
     approval: Option<(String, ApprovalChannel)>,
 }
 
@@ -84,7 +84,7 @@ impl EventContext {
     }
 }
 
-/// What `event` does to `record`, now.
+/// Applies `event` to `record` at the time `now`.
 #[must_use]
 pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &LedgerLimits) -> Step {
     let now = not_before(record, now);
@@ -146,8 +146,9 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &LedgerLi
     Step { answer: turn.answer, after, transitions }
 }
 
-/// What a claim or a start would be answered, without making it. `None`: it would be granted, unless it needs an approval that is not
-/// there. A question that waits is always told: who then finds that the call needs no approval any more may start it nevertheless.
+/// Returns what a claim or a start would receive, without making it. `None` means that it would be granted, unless it needs
+/// an approval that is missing. A pending approval request is always returned. A caller that then finds that the call no
+/// longer needs approval may start it.
 #[must_use]
 pub fn recall(
     record: Option<&Record>,
@@ -165,7 +166,7 @@ pub fn recall(
     claim::foretell(seen, fingerprint, by_nature, now)
 }
 
-/// The record as it is now, time having done its work; nothing is written.
+/// Returns the record as it is now, with what time alone has changed, or `None` if it is gone. Writes nothing.
 #[must_use]
 pub fn seen(record: Record, now: Moment, rules: &LedgerLimits) -> Option<Record> {
     match lapse::lapse(&record, not_before(Some(&record), now), rules) {
@@ -174,12 +175,13 @@ pub fn seen(record: Record, now: Moment, rules: &LedgerLimits) -> Option<Record>
     }
 }
 
-/// Time does not go back within a record.
+/// Returns `now`, but not before the record's last write: time never goes back within a record.
 fn not_before(record: Option<&Record>, now: Moment) -> Moment {
     record.map_or(now, |record| record.touched.max(now))
 }
 
-/// A heartbeat changes a record but not its state: it is no transition. A new question in the place of another is one.
+/// Returns the change of state, if there is one. A heartbeat is none: it keeps state and fence. A request that replaces
+/// another is one: it has a new fence.
 fn transition(
     event: &'static str,
     before: Option<&Record>,

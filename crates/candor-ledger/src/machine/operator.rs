@@ -1,4 +1,4 @@
-//! What an operator says of a call of which nobody knows.
+//! An operator's resolution of an unknown outcome.
 
 use super::EventContext;
 use crate::event::{EventError, EventReply, Resolution};
@@ -33,7 +33,7 @@ pub(super) fn resolve(
             RecordState::Abandoned { by, until: now.after(rules.retention).after(rules.tombstone) }
         }
     };
-    // There will never be a result that they would explain.
+    // There will never be a result that the arguments would explain.
     let closed = matches!(state, RecordState::Abandoned { .. });
     let arguments = record.arguments.clone().filter(|_| !closed);
     EventContext::becomes(Record { state, arguments, ..record.clone() }, EventReply::Done)

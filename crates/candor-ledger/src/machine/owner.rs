@@ -1,4 +1,4 @@
-//! What the owner of a claim says. Who does not hold the record changes nothing.
+//! Events of the owner of a claim. An event of any other sender changes nothing.
 
 use super::EventContext;
 use super::lapse::unused;
@@ -8,7 +8,7 @@ use crate::outcome::StoredResult;
 use crate::record::{Record, RecordState, StartReason, UnknownReason};
 use crate::rules::LedgerLimits;
 
-/// The record, if its last claim is this one.
+/// Returns the record if its last claim is this one.
 fn of_claim(record: Option<&Record>, holder: Holder) -> Option<&Record> {
     record.filter(|record| record.fence == holder.fence)
 }
@@ -24,7 +24,7 @@ pub(super) fn dispatch(
     rules: &LedgerLimits,
 ) -> EventContext {
     match of_claim(record, holder) {
-        // A second dispatch of the same claim finds it dispatched, and is not licensed to start.
+        // A second dispatch of the same claim finds it dispatched, and must not start the call again.
         Some(record) if matches!(record.state, RecordState::Claimed { owner, .. } if owner == holder.owner) =>
         {
             let state = RecordState::Dispatched {
@@ -107,11 +107,11 @@ pub(super) fn suspend(
     }
 }
 
-/// Who has started the call under the record's fence and can still tell what came of it.
+/// Returns the owner that started the call under the record's fence and can still report its outcome.
 fn witness(record: &Record) -> Option<Owner> {
     match &record.state {
         RecordState::Dispatched { owner, .. } => Some(*owner),
-        // Late, but nobody has started it since: better known than unknown.
+        // Late, but no attempt has started since, and a known outcome is better than an unknown one.
         RecordState::Indeterminate { owner, .. }
         | RecordState::Open { license: StartReason::Operator { started_by: owner, .. }, .. } => {
             *owner
@@ -132,7 +132,7 @@ pub(super) fn complete(
     };
     let outcome = outcome.within(rules.max_outcome);
     match &record.state {
-        // Said twice, because the first answer was lost on the way.
+        // A repeated report, because the first reply was lost.
         RecordState::Completed { outcome: kept, resolved_by: None, .. } if *kept == outcome => {
             EventContext::stays(EventReply::Done)
         }
@@ -190,7 +190,7 @@ pub(super) fn discard(
         RetryReason::ByNature if !record.by_nature => {
             return EventContext::stays(EventReply::Refused(EventError::NotByNature));
         }
-        // Where nature licenses repetitions, an earlier start may have left something, even if this one did not.
+        // If the call is safe to retry, an earlier attempt may have had an effect, even if this one had none.
         _ if record.by_nature => {
             StartReason::ByNature { reason: UnknownReason::Failed, since: now }
         }

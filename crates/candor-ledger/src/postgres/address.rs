@@ -1,7 +1,7 @@
-//! Where the database is, from its URL.
+//! The address of the database, from its URL.
 //!
-//! The URL is libpq's. What we read ourselves: `sslmode`, `sslrootcert` and `schema`; all other options are the driver's. The
-//! password stays in the driver's configuration, and in nothing that is shown.
+//! The URL is libpq's. This module reads `sslmode`, `sslrootcert` and `schema` itself; all other options are the driver's.
+//! The password stays in the driver's configuration and is never shown.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -13,14 +13,14 @@ use tokio_postgres::config::{Host, SslMode, TargetSessionAttrs};
 use super::tls::Tls;
 use crate::store::StoreError;
 
-/// Where the tables are, unless the URL says otherwise.
+/// The schema of the tables, unless the URL names another.
 const SCHEMA: &str = "candor_ledger";
 
 pub(super) struct Address {
     pub(super) config: Config,
     pub(super) tls: Tls,
     pub(super) schema: String,
-    /// For people: without user and password.
+    /// For users: without user name and password.
     pub(super) shown: String,
 }
 
@@ -32,7 +32,7 @@ impl Address {
         for option in options.split('&').filter(|option| !option.is_empty()) {
             let (name, value) = option.split_once('=').unwrap_or((option, ""));
             if name.contains('@') {
-                // Half a password. The driver would repeat it.
+                // This is half a password, and the driver would repeat it.
                 return Err(StoreError::BadUrl("a `?` before the host is written `%3F`".into()));
             }
             let ours = match name {
@@ -48,7 +48,7 @@ impl Address {
         }
         let mut config: Config =
             format!("{base}?{}", theirs.join("&")).parse().map_err(|error| {
-                // The driver names the option that it does not know, and never its value.
+                // The driver names an unknown option, but never its value.
                 StoreError::BadUrl(super::error::in_full(&error))
             })?;
         if config.get_hosts().is_empty() && config.get_hostaddrs().is_empty() {
@@ -85,10 +85,10 @@ impl Address {
 
         config
             .ssl_mode(mode)
-            // After a failover, of several hosts the one that can be written to.
+            // After a failover, use the host that can be written to.
             .target_session_attrs(TargetSessionAttrs::ReadWrite)
             .connect_timeout(super::line::CONNECT)
-            // A connection that a firewall has forgotten is found out in about a minute, not in two hours.
+            // Detects a connection that a firewall has dropped in about a minute, not in two hours.
             .keepalives_idle(Duration::from_secs(30))
             .keepalives_interval(Duration::from_secs(10))
             .keepalives_retries(3);

@@ -1,6 +1,6 @@
-//! PostgreSQL's errors in the words of the seam.
+//! PostgreSQL's errors as store errors.
 //!
-//! Only the server's message and its code are repeated, never its details, which may quote what is in a row.
+//! Only the server's message and its code are repeated, never its details, which may quote the content of a row.
 
 use std::error::Error as _;
 
@@ -28,7 +28,7 @@ pub(super) fn explain(error: &Error) -> StoreError {
     }
 }
 
-/// With what is behind it.
+/// Returns the text of the error and its sources.
 pub(super) fn in_full(error: &Error) -> String {
     if let Some(db) = error.as_db_error() {
         return format!("{} ({})", db.message(), db.code().code());
@@ -37,7 +37,7 @@ pub(super) fn in_full(error: &Error) -> String {
     let mut source = error.source();
     while let Some(behind) = source {
         let behind_text = behind.to_string();
-        // Some say already what is behind them.
+        // Some errors already include the text of their source.
         if !text.contains(&behind_text) {
             text += ": ";
             text += &behind_text;
@@ -47,7 +47,7 @@ pub(super) fn in_full(error: &Error) -> String {
     text
 }
 
-/// Whether the server has refused a statement and gone on: a transaction that it was part of is undone.
+/// Returns true if the server refused a statement and kept the connection. It then undoes the transaction of that statement.
 pub(super) fn is_refusal(error: &Error) -> bool {
     error.as_db_error().is_some_and(|db| {
         !matches!(db.parsed_severity(), Some(Severity::Fatal | Severity::Panic) | None)
@@ -55,7 +55,7 @@ pub(super) fn is_refusal(error: &Error) -> bool {
     })
 }
 
-/// Whether it may be the fault of one command among several: of its values, or of their size.
+/// Returns true if one command among several may be the cause, by its values or by their size.
 pub(super) fn is_of_one(error: &Error) -> bool {
     let of_one = |db: &DbError| {
         let code = db.code();

@@ -1,5 +1,7 @@
-//! Grants. People give them and take them back, so each is a transaction of its own, and a few ways to the server more do not matter;
-//! every gated call looks for them, so that is one statement.
+//! Grants.
+//!
+//! Reviewers and operators give and revoke them rarely. So each change is a transaction of its own, and a few more round
+//! trips do not matter. Every gated call reads them, so reading is one statement.
 
 use std::sync::Arc;
 
@@ -22,7 +24,7 @@ macro_rules! columns {
 }
 pub(super) const LIST: &str = concat!("SELECT ", columns!(), " FROM grants");
 const FIND: &str = concat!("SELECT ", columns!(), " FROM grants WHERE id = $1 FOR UPDATE");
-/// By an index that has only those that were not taken back.
+/// Uses an index that has only grants that are not revoked.
 const OF_SCOPE: &str = concat!(
     "SELECT ",
     columns!(),
@@ -39,7 +41,7 @@ const REVOKE: &str = "UPDATE grants SET revoked_by = $2, revoked_at = $3 WHERE i
 pub(super) const FORGET: &str = "DELETE FROM grants WHERE number IN \
      (SELECT number FROM grants WHERE until < $1 ORDER BY number LIMIT $2 FOR UPDATE SKIP LOCKED)";
 
-/// What is to be done with one.
+/// A change of a grant.
 pub(super) enum GrantChange {
     Give { id: GrantId, granting: NewGrant },
     Revoke { id: GrantId, by: String },
@@ -67,7 +69,7 @@ pub(super) fn read(row: &Row) -> Result<(i64, Grant), StoreError> {
     Ok((number(row, 0)?, grant))
 }
 
-/// What is in force for a scope. Asked once more if the connection was lost: nothing is changed by it.
+/// Returns the grants in force for a scope. If the connection was lost, it reads once more, because reading changes nothing.
 pub(super) async fn in_force(
     line: &PgConnection,
     judge: &StoreContext,
@@ -107,7 +109,7 @@ fn in_force_of(found: &[Row]) -> Result<Vec<Grant>, StoreError> {
         .collect())
 }
 
-/// Gives one or takes it back, and says so in the audit, or does nothing.
+/// Gives or revokes a grant and writes an audit row, or changes nothing.
 pub(super) async fn run(
     session: &PgSession,
     judge: &StoreContext,
@@ -141,7 +143,7 @@ pub(super) async fn run(
     }
 }
 
-/// Up to the commit. How the grant then stands, and whether that is a change.
+/// Runs the transaction up to the commit. Returns the grant, and whether it changed.
 async fn make(
     session: &PgSession,
     judge: &StoreContext,
@@ -153,7 +155,7 @@ async fn make(
         judge.names.writing()
     );
     client.batch_execute(&begin).await?;
-    // The row first, then the transaction's number: so the rows of one grant are in order, as those of a record are.
+    // Lock the row first, then take the transaction's number: so the rows of one grant are in order, like those of a record.
     let found = match change {
         GrantChange::Give { .. } => None,
         GrantChange::Revoke { id, .. } => {

@@ -1,7 +1,7 @@
-//! One connection that several callers share, and that mends itself.
+//! One connection that several callers share, and that reconnects by itself.
 //!
-//! The driver pipelines: statements of many callers go out one after the other without waiting for answers. So a pool is not
-//! needed; a line for each sort of work is, so that a long list holds up no claim.
+//! The driver pipelines: it sends the statements of many callers one after the other, without waiting for answers. So there
+//! is no need for a pool. Each kind of work has its own connection, so that a long list does not delay a claim.
 
 use std::collections::HashMap;
 use std::future::Future;
@@ -19,18 +19,18 @@ use super::error::explain;
 use super::schema;
 use crate::store::StoreError;
 
-/// To connect takes no longer.
+/// The timeout for a connection attempt.
 pub(super) const CONNECT: Duration = Duration::from_secs(5);
 
-/// The server gives up waiting for a lock after this, and on a statement after a second more.
+/// How long the server waits for a lock. Its timeout for a quick statement is one second longer.
 const LOCK: Duration = Duration::from_secs(4);
 
-/// The oldest server that has all that is used: `pg_current_xact_id`.
+/// The oldest supported server: `pg_current_xact_id` needs it.
 const OLDEST: u32 = 13;
 
 pub(super) struct PgConnection {
     address: Arc<Address>,
-    /// The server gives up on a statement after this.
+    /// The server's timeout for a statement.
     statement: Duration,
     slot: Mutex<PgSlot>,
 }
@@ -44,27 +44,27 @@ struct PgSlot {
 
 pub(super) struct PgSession {
     pub(super) client: Client,
-    /// What moves the bytes.
+    /// The task that sends and receives.
     task: AbortHandle,
-    /// It takes a moment until the driver notices that its task is gone.
+    /// Set at once, because the driver needs a moment to notice that its task is gone.
     given_up: AtomicBool,
     prepared: StdMutex<HashMap<&'static str, Statement>>,
-    /// How long an answer is waited for: longer than the server works on it.
+    /// How long this process waits for an answer: longer than the server works on it.
     patience: Duration,
 }
 
 impl PgConnection {
-    /// For what somebody waits for.
+    /// Creates a connection for short work that a caller waits for.
     pub(super) fn quick(address: Arc<Address>) -> Self {
         Self { address, statement: LOCK + Duration::from_secs(1), slot: Mutex::default() }
     }
 
-    /// For what may have to read a long way.
+    /// Creates a connection for work that may read many rows.
     pub(super) fn slow(address: Arc<Address>) -> Self {
         Self { address, statement: Duration::from_secs(30), slot: Mutex::default() }
     }
 
-    /// The connection, made anew if it is lost. Who waits while another connects shares what comes of it.
+    /// Returns the connection, and reconnects if it is lost. A caller that waits while another connects shares the result.
     pub(super) async fn session(&self) -> Result<Arc<PgSession>, StoreError> {
         let asked = Instant::now();
         let mut slot = self.slot.lock().await;
@@ -98,7 +98,7 @@ impl PgConnection {
             let (client, connection) =
                 config.connect(tls.clone()).await.map_err(|error| explain(&error))?;
             let task = tokio::spawn(async move {
-                // Its end is seen by whoever uses the client.
+                // Users of the client see that the connection has ended.
                 let _ = connection.await;
             });
             let session = PgSession {
@@ -116,7 +116,7 @@ impl PgConnection {
         })
     }
 
-    /// Asks the server something and waits for the answer, but not for ever.
+    /// Runs a query and waits for the answer, up to a timeout.
     pub(super) async fn ask<T, F>(
         &self,
         question: impl FnOnce(Arc<PgSession>) -> F,
@@ -142,10 +142,10 @@ fn silent(patience: Duration) -> StoreError {
 
 impl PgSession {
     async fn set_up(&self, schema: &str, statement: Duration) -> Result<(), StoreError> {
-        // - Nothing but our own tables is found by a bare name.
-        // - What is answered must be durable, whatever is usual on this server; more than that is welcome.
-        // - Whoever loses us in the middle of a transaction lets go of its locks soon.
-        // - Every statement is of a few rows by their keys: plans made while the tables were small must not stay.
+        // - A bare name finds only our own tables.
+        // - A reply must be durable, whatever the default of this server. A stricter default stays.
+        // - If this process disappears in the middle of a transaction, the server soon releases its locks.
+        // - Every statement finds a few rows by key. A plan that was made while the tables were small must not stay.
         let set = format!(
             "SET search_path = \"{schema}\", pg_temp;
              SET statement_timeout = {};
@@ -176,7 +176,7 @@ impl PgSession {
         schema::check(&self.client, schema).await
     }
 
-    /// Prepared once for this connection.
+    /// Prepares a statement, once per connection.
     pub(super) async fn prepared(&self, sql: &'static str) -> Result<Statement, Error> {
         let known =
             || self.prepared.lock().unwrap_or_else(PoisonError::into_inner).get(sql).cloned();
@@ -188,7 +188,7 @@ impl PgSession {
         Ok(statement)
     }
 
-    /// What goes out together must come back in time, or the connection is given up.
+    /// Waits for work that was sent together, and gives up the connection if that takes too long.
     pub(super) async fn in_time<T>(&self, work: impl Future<Output = T>) -> Result<T, StoreError> {
         match timeout(self.patience, work).await {
             Ok(done) => Ok(done),
@@ -199,7 +199,7 @@ impl PgSession {
         }
     }
 
-    /// Nothing more is expected of it: the next who asks connects anew.
+    /// Gives up the connection. The next caller reconnects.
     pub(super) fn give_up(&self) {
         self.given_up.store(true, Ordering::Relaxed);
         self.task.abort();

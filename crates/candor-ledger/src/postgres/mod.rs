@@ -1,14 +1,14 @@
-//! Records in a PostgreSQL database, which instances on several machines may share.
+//! Records in a PostgreSQL database, which replicas on several machines may share.
 //!
-//! - `transaction`: several events at once, under locks, in one transaction.
-//! - `usage`: what a principal has, counted by several instances at once.
-//! - `writer`: one task per process, one transaction for all that waits. `sweep`: the same for what time does.
-//! - `reader`: single records, lists, stories. `grants`: what people permit for a while.
+//! - `transaction`: several events in one transaction, under locks.
+//! - `usage`: what a principal uses, counted by several replicas at once.
+//! - `writer`: one task per process, which puts all waiting commands into one transaction. `sweep`: what time alone changes.
+//! - `reader`: single records, lists, transitions. `grants`: the table of grants.
 //! - `schema`: tables and versions, and the numbers of rows.
-//! - `line`: a connection that mends itself. `address`, `tls`: where to, and how.
+//! - `line`: a connection that reconnects. `address`, `tls`: the server, and encryption.
 //!
-//! All of it runs on a thread and a runtime of its own. So [`open`](crate::open) stays a plain function, an event that was sent is
-//! under way whatever becomes of its caller's runtime, and the store works on any of them.
+//! All of it runs on its own thread and runtime. So [`open`](crate::open) stays a plain function, and the store works with
+//! any runtime. An event that was sent stays under way, whatever happens to the runtime of its caller.
 
 mod address;
 mod error;
@@ -48,18 +48,20 @@ use crate::store::{Options, RecordVersion, Store, StoreError, StoreFuture, Sweep
 use crate::turns::PendingApprovals;
 use crate::watchers::Watchers;
 
-/// Records in a PostgreSQL database.
+/// A store in a PostgreSQL database.
 ///
-/// Up to four connections: for events, for single records, for lists, for sweeps; each is made when it is first needed and made anew when
-/// it is lost. PostgreSQL 13 or later; a pooler in between must keep sessions.
+/// It uses up to four connections: for events, single records, lists, and sweeps. It opens each one when it is first needed,
+/// and again if it is lost. It needs PostgreSQL 13 or later. A pooler in between must keep sessions.
 ///
-/// What the URL may say beyond libpq's usual:
-/// - `schema=NAME`: where the tables are, `candor_ledger` by default. It is made if the user may, or may be there already, empty.
-/// - `sslmode=disable|prefer|require|verify-full`: `prefer` and `require` encrypt without verifying, as in libpq; `verify-full`
-///   verifies certificate and name against the system's roots, or those in `sslrootcert=FILE`.
+/// The URL accepts these options beyond those of libpq:
+/// - `schema=NAME`: the schema of the tables, `candor_ledger` by default. The store creates it if the user may do so. It may
+///   also exist already and be empty.
+/// - `sslmode=disable|prefer|require|verify-full`: `prefer` and `require` encrypt without verifying, as in libpq.
+///   `verify-full` verifies the certificate and the name, against the system's roots or those in `sslrootcert=FILE`.
 ///
-/// When the server cannot be reached every call is answered with [`StoreError::Unavailable`] within about twenty seconds, mostly at once.
-/// The promise holds as far as the database keeps what it has committed: after a failover to a standby that was behind, it does not.
+/// If the server cannot be reached, every call fails with [`StoreError::Unavailable`] within about twenty seconds, mostly at
+/// once. The promise of the ledger holds as far as the database keeps what it has committed. It does not hold after a
+/// failover to a standby that was behind.
 pub struct PostgresStore {
     shown: String,
     reader: Arc<Reader>,
@@ -67,25 +69,25 @@ pub struct PostgresStore {
     watchers: Arc<Watchers>,
     judge: Arc<StoreContext>,
     runtime: Handle,
-    /// Closed first when the store goes: then the writer finishes what it has and ends, and its thread with it.
+    /// Closed first when the store is dropped. The writer then finishes its commands and ends, and its thread with it.
     commands: Option<mpsc::UnboundedSender<PgCommand>>,
     thread: Option<JoinHandle<()>>,
 }
 
 impl PostgresStore {
-    /// Connects, and makes the tables if they are not there. Blocks for a few seconds at most.
+    /// Connects, and creates the tables if they are missing. Blocks for a few seconds at most.
     ///
     /// # Errors
-    /// The URL cannot be read, the server cannot be reached or does not let us in, what is there is no ledger, or a newer
-    /// program wrote it.
+    /// Returns an error if the URL is invalid, or the server cannot be reached or rejects the user. Also fails if the schema
+    /// holds tables of another program, or a ledger that a newer program wrote.
     pub fn open(url: &str, options: Options) -> Result<Self, StoreError> {
         Self::start(url, options, true)
     }
 
-    /// The same where tables that are not there are not made.
+    /// Connects, and does not create missing tables.
     ///
     /// # Errors
-    /// [`StoreError::Absent`] if there is no ledger. Else as [`PostgresStore::open`].
+    /// Returns [`StoreError::Absent`] if there is no ledger. Otherwise as [`PostgresStore::open`].
     pub fn open_existing(url: &str, options: Options) -> Result<Self, StoreError> {
         Self::start(url, options, false)
     }
@@ -155,7 +157,7 @@ impl PostgresStore {
             commands: Some(commands),
             thread: Some(thread),
         };
-        // From here on, dropping it ends all that was begun.
+        // From here on, dropping the store ends all that was started.
         opened.recv().unwrap_or_else(|_| gone())?;
         Ok(store)
     }
@@ -163,7 +165,7 @@ impl PostgresStore {
     fn send(&self, work: PgWork) -> StoreFuture<'_, PgReport> {
         let (reply, answer) = oneshot::channel();
         if let Some(commands) = &self.commands {
-            // If nobody takes it, nobody answers either.
+            // If the writer has ended, the reply is dropped with the command.
             let _ = commands.send(PgCommand { work, reply });
         }
         Box::pin(async move {
@@ -171,7 +173,7 @@ impl PostgresStore {
         })
     }
 
-    /// On the store's own runtime, where its connections live.
+    /// Runs work on the store's own runtime, where its connections live.
     fn beside<T: Send + 'static>(
         &self,
         work: impl Future<Output = Result<T, StoreError>> + Send + 'static,
@@ -191,15 +193,15 @@ impl PostgresStore {
     }
 }
 
-/// Every [`POLL`](crate::POLL), all watched records in one statement. `NOTIFY` would be quicker, but it makes every commit on the
-/// server wait for every other.
+/// Reads all watched records in one statement, every [`POLL`](crate::POLL). `NOTIFY` would be quicker, but it makes every
+/// commit on the server wait for every other.
 fn look_through(runtime: Handle, reader: Arc<Reader>) -> Watchers {
     Watchers::asking(move |watched| {
         let digests: Vec<RecordDigest> = watched.iter().map(|(digest, _)| *digest).collect();
         let (reply, answer) = oneshot::channel();
         let looking = Arc::clone(&reader);
         runtime.spawn(async move { reply.send(looking.find_all(&digests).await) });
-        // Nothing is known of them: who waits goes on waiting, for as long as they want to.
+        // Their state is not known, so their callers keep waiting.
         let Ok(Ok(found)) = answer.blocking_recv() else { return Vec::new() };
         let still = |digest: &RecordDigest, seen: RecordVersion| {
             found.iter().find(|(found, ..)| found == digest).is_some_and(|(_, record, now)| {
@@ -210,7 +212,7 @@ fn look_through(runtime: Handle, reader: Arc<Reader>) -> Watchers {
     })
 }
 
-/// PostgreSQL's texts have no NUL, and a name is not to be changed.
+/// Checks a name for NUL, which PostgreSQL's texts cannot hold. A name must not be changed, so it is refused.
 fn writable(scope: &Scope) -> Result<(), StoreError> {
     let Scope { principal, server, instance, tool } = scope;
     if [principal, server, instance, tool].iter().any(|text| text.contains('\0')) {
@@ -221,7 +223,7 @@ fn writable(scope: &Scope) -> Result<(), StoreError> {
     Ok(())
 }
 
-/// A pattern that were changed would permit something else.
+/// Checks a pattern for NUL. A changed pattern would permit other calls, so it is refused.
 fn exact(pattern: &str) -> Result<(), StoreError> {
     if pattern.contains('\0') {
         return Err(StoreError::Unavailable(
@@ -354,7 +356,7 @@ impl Store for PostgresStore {
 
     fn grants_in_force(&self, scope: &Scope) -> StoreFuture<'_, Vec<Grant>> {
         if writable(scope).is_err() {
-            // No grant can be of such a scope.
+            // No grant can have such a scope.
             return Box::pin(std::future::ready(Ok(Vec::new())));
         }
         let (reader, scope) = (Arc::clone(&self.reader), scope.clone());
@@ -383,7 +385,8 @@ impl Store for PostgresStore {
 impl Drop for PostgresStore {
     fn drop(&mut self) {
         self.commands = None;
-        // With the thread goes its runtime, and all tasks. The watchers go after it: their thread may wait for one of them.
+        // The runtime and all its tasks end with the thread. The watchers end after it, because their thread may wait for
+        // such a task.
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }

@@ -1,8 +1,8 @@
-//! What is only read.
+//! Connections that only read.
 //!
-//! A list from the oldest on ends before the oldest of the ledger's transactions that still run: what is below can no longer grow,
-//! so who goes on from there later misses nothing (see `schema`). Those that began before the list was asked for are waited
-//! for, but not for long. A list from the newest on has all that is committed.
+//! A list from the oldest on ends before the oldest of the ledger's transactions that still run. Below it, no more rows
+//! appear, so a reader that continues there misses nothing (see `schema`). A list waits briefly for transactions that began
+//! before it. A list from the newest on has all that is committed.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -26,11 +26,11 @@ use crate::record::{Record, StateKind};
 use crate::store::StoreError;
 use crate::turns::PendingApprovals;
 
-/// How long a list from the oldest on waits for transactions that still run. They take milliseconds.
+/// How long a list from the oldest on waits for running transactions. They take milliseconds.
 const OTHERS: Duration = Duration::from_secs(1);
 
 pub(super) struct Reader {
-    /// For single records: many at once, and short.
+    /// For single records: many short reads.
     pub(super) records: PgConnection,
     /// For lists.
     pub(super) lists: PgConnection,
@@ -38,7 +38,7 @@ pub(super) struct Reader {
 }
 
 impl Reader {
-    /// Records as they are written, and the time. Those that are not there are left out.
+    /// Returns the records as stored, and the time. Leaves out records that do not exist.
     pub(super) async fn find_all(
         &self,
         digests: &[RecordDigest],
@@ -53,7 +53,7 @@ impl Reader {
             .records
             .ask(async |session: Arc<PgSession>| match find(Arc::clone(&session)).await {
                 Ok(found) => Ok(found),
-                // Lost while nobody was looking, or just now. Nothing was changed, so it can be asked again.
+                // The connection was lost, just now or while it was idle. Reading changes nothing, so read again.
                 Err(_) if session.is_over() => {
                     let session = self.records.session().await?;
                     find(session).await.map_err(|error| explain(&error))
@@ -99,7 +99,7 @@ impl Reader {
     ) -> Result<PageOf<RecordEntry>, StoreError> {
         let filter = Filter { state: Some(StateKind::Waiting), ..filter };
         let mut query = PgQuery::new(rows::WAITING, "last_row", page);
-        // As it stands in the index.
+        // Exactly as in the index, so that PostgreSQL uses it.
         query.sql += " AND state = 'waiting'";
         query.scope(&filter, "touched");
         self.entries(query, filter).await
@@ -215,13 +215,13 @@ async fn now_of(client: &Client) -> Result<Moment, StoreError> {
     now.map(Moment).map_err(|error| explain(&error))
 }
 
-/// A list being asked for.
+/// A query for a list.
 struct PgQuery {
     sql: String,
     values: Vec<Box<dyn ToSql + Sync + Send>>,
     number: &'static str,
     page: Page,
-    /// It asks for a text that no row can have.
+    /// True if the query asks for a text that no row can have.
     is_vain: bool,
 }
 
@@ -259,7 +259,7 @@ impl PgQuery {
         self.sql += &format!(" AND {column} = ANY (${})", self.values.len());
     }
 
-    /// `read` gives the number of a row and what is in it, unless it is not wanted after all.
+    /// Runs the query. `read` returns the number of a row and its item, or no item if the row does not match after all.
     async fn run<T>(
         &self,
         client: &Client,
@@ -281,7 +281,7 @@ impl PgQuery {
             if paged.next.is_some() || below >= until || asked.elapsed() > OTHERS {
                 return Ok(paged);
             }
-            // It ends where somebody still writes: once more, when those that wrote at the first look have ended.
+            // The list ends at a transaction that still runs. Read again until those that ran at the first look have ended.
             sleep(Duration::from_millis(5)).await;
         }
     }
@@ -300,7 +300,7 @@ impl PgQuery {
         let end = below.map_or(String::new(), |below| format!(" AND {number} < {below}"));
         let mut from = self.page.from.map(|from| i64::try_from(from).unwrap_or(i64::MAX));
         let mut paged = PageOf { items: Vec::new(), next: None };
-        // A part may hold rows that are not wanted after all, so there may have to be another.
+        // Some rows may not match after all, so one part may not be enough.
         let part =
             i64::try_from(self.page.most.saturating_add(1)).unwrap_or(i64::MAX).clamp(64, 1_000);
         loop {
@@ -333,18 +333,21 @@ impl PgQuery {
 
 /// How far the numbers of rows are final.
 struct Horizon {
-    /// No row below it is still to come.
+    /// No more rows appear below it.
     below: i64,
-    /// Beyond all that was committed.
+    /// Above all that was committed.
     next: i64,
 }
 
-/// Every transaction that writes holds the lock `writing` from before it has a number until it is over, and it is over only after it
-/// can be seen. What the statement's snapshot does not know yet comes at `next` or later; what it knows and is not in the table
-/// of locks, which is read after the snapshot was taken, is there for the statement that follows.
+/// Reads the horizon.
+///
+/// A transaction that writes takes the lock `writing` before it gets its number. It holds the lock until it ends, and it ends
+/// only after its commit is visible. A transaction that the statement's snapshot does not know yet has a number of `next` or
+/// more. The table of locks is read after the snapshot. So a transaction that the snapshot knows and that is not in this
+/// table has ended, and the following statement sees its rows.
 async fn horizon(client: &Client, writing: i64) -> Result<Horizon, StoreError> {
     let [high, low] = [writing >> 32 & 0xFFFF_FFFF, writing & 0xFFFF_FFFF];
-    // The table of locks has the lower 32 bits of a transaction's number, which may be a little beyond `next`.
+    // The table of locks has the lower 32 bits of a transaction's number, which may be slightly above `next`.
     let sql = format!(
         "SELECT (base + least(next, (SELECT min(next - ((next - xid.transactionid::text::bigint + 2147483648) & 4294967295) + 2147483648) \
          FROM pg_locks AS held JOIN pg_locks AS xid ON xid.pid = held.pid \

@@ -1,5 +1,6 @@
-//! Records and rows of the audit, to and from the tables. What one transaction writes goes out as arrays: one statement for each
-//! table, however many events there are.
+//! Records and audit rows, to and from the tables.
+//!
+//! A transaction sends what it writes as arrays: one statement per table, however many events there are.
 
 use std::borrow::Cow;
 use std::time::Duration;
@@ -33,10 +34,10 @@ macro_rules! record_columns {
     };
 }
 
-/// Where [`id`] finds scope and key, behind a record's own columns and two more.
+/// The index of the first column after a record's own columns. Scope and key, for [`id`], follow two columns later.
 pub(super) const BEHIND: usize = 28;
 
-/// A record, and the time.
+/// Selects records, and the time.
 pub(super) const FIND: &str =
     concat!("SELECT ", record_columns!(), ", id, ", now!(), " FROM records WHERE id = ANY ($1)");
 
@@ -50,13 +51,13 @@ pub(super) const LIST: &str = concat!(
     record_columns!(),
     ", id, row, principal, server, instance, tool, key FROM records"
 );
-/// Those that wait: by when they were asked, which their last row tells.
+/// Selects records with a pending approval request. Their last row gives the order of the requests.
 pub(super) const WAITING: &str = concat!(
     "SELECT ",
     record_columns!(),
     ", id, last_row, principal, server, instance, tool, key FROM records"
 );
-/// Who waits, by turns.
+/// Selects pending approval requests, by turns of their principals.
 pub(super) const TURNS: &str = concat!(
     "SELECT principal, server, instance, tool, key, fence, lapses, last_row, count(*) OVER (), \
      row_number() OVER (PARTITION BY principal ORDER BY last_row) AS turn FROM records \
@@ -64,7 +65,7 @@ pub(super) const TURNS: &str = concat!(
     now!(),
     ") ORDER BY turn, last_row LIMIT $2"
 );
-/// How many questions of these principals wait.
+/// Counts the pending approval requests of these principals.
 pub(super) const COUNT_WAITING: &str = concat!(
     "SELECT principal, count(*) FROM records WHERE state = 'waiting' AND principal = ANY ($1) AND lapses >= coalesce($2, ",
     now!(),
@@ -78,10 +79,10 @@ pub(super) const DUE: &str = concat!(
     ") ORDER BY lapses LIMIT $2"
 );
 
-/// In the order in which they are given. A statement of its own: what is read after it is what the last holder has left.
+/// Takes locks in the given order. It is a statement of its own, so that the next one reads what the last holder wrote.
 pub(super) const LOCK: &str =
     "SELECT pg_advisory_xact_lock(name) FROM unnest($1::bigint[]) AS name";
-/// Those that nobody holds.
+/// Takes the locks that no transaction holds.
 pub(super) const TRY_LOCK: &str =
     "SELECT name FROM unnest($1::bigint[]) AS name WHERE pg_try_advisory_xact_lock(name)";
 
@@ -130,23 +131,24 @@ pub(super) const APPEND: &str = concat!(
      $23::text[], $24::text[], $25::bytea[], $26::bigint[])"
 );
 
-/// From a record's last row back to its first.
+/// Follows the rows of a record from the last one back to the first.
 pub(super) const CHAIN: &str = concat!(
     "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE id = $1 UNION ALL \
      SELECT previous FROM audit JOIN chain ON seq = place WHERE previous IS NOT NULL) SELECT ",
     audit_columns!(),
     " FROM audit JOIN chain ON seq = place ORDER BY seq"
 );
-/// Of a record that is forgotten, they are looked for among all.
+/// Searches all rows, for a record that was purged.
 pub(super) const AMONG_ALL: &str =
     concat!("SELECT ", audit_columns!(), " FROM audit WHERE record = $1 ORDER BY seq");
 
-/// Looks only at the oldest, so it needs no index on the time. Another instance's are left to it.
+/// Reads only the oldest rows, so it needs no index on the time. Skips rows that another replica is deleting.
 pub(super) const FORGET: &str = "DELETE FROM audit USING \
      (SELECT seq, at FROM audit ORDER BY seq LIMIT $2 FOR UPDATE SKIP LOCKED) AS oldest \
      WHERE audit.seq = oldest.seq AND oldest.at < $1";
 
-/// The time, and the number of this transaction's first row. Only after all locks: see `schema`.
+/// Returns the statement that reads the time and the number of this transaction's first row. It must run after all locks are
+/// taken: see `schema`.
 pub(super) fn begun() -> String {
     format!(
         "SELECT {}, (base + pg_current_xact_id()::text::bigint) << {SHIFT} FROM candor_ledger",
@@ -177,7 +179,7 @@ pub(super) fn bytes<const LEN: usize>(
     get::<Option<&[u8]>>(row, at)?.map(|found| found.try_into().map_err(|_| broken(at))).transpose()
 }
 
-/// A word that must be one of ours, if there is one.
+/// Parses a word that must be one of ours, if there is one.
 fn word<T>(
     row: &Row,
     at: usize,
@@ -223,19 +225,19 @@ pub(super) fn record(row: &Row) -> Result<Record, StoreError> {
     })
 }
 
-/// The error of a call, from this column on.
+/// Reads the error of a call, from this column on.
 fn error(row: &Row, at: usize) -> Result<Option<CallError>, StoreError> {
     let (code, message): (Option<String>, Option<String>) = (get(row, at)?, get(row, at + 1)?);
     Ok(code.zip(message).map(|(code, message)| CallError { code, message }))
 }
 
-/// The record's name, behind its columns, and what follows it: the time, its last row, or its own number.
+/// Reads the digest of the record, after its own columns, and what follows it: the time, its last row, or its own number.
 pub(super) fn name_and_number(row: &Row) -> Result<(RecordDigest, i64), StoreError> {
     let name = bytes(row, BEHIND)?.ok_or_else(|| broken(BEHIND))?;
     Ok((RecordDigest(name), get(row, BEHIND + 1)?))
 }
 
-/// Scope and key, from this column on.
+/// Reads scope and key, from this column on.
 pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreError> {
     let scope = Scope {
         principal: get(row, at)?,
@@ -248,7 +250,7 @@ pub(super) fn id(row: &Row, at: usize) -> Result<(Scope, Option<Key>), StoreErro
     Ok((scope, key))
 }
 
-/// With [`TURNS`]: its number, what waits, and how many wait in all.
+/// Reads a row of [`TURNS`]: the number of the request, the request, and the number of all requests.
 pub(super) fn waits(row: &Row) -> Result<(u64, PendingApproval, u64), StoreError> {
     let (scope, key) = id(row, 0)?;
     let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
@@ -256,7 +258,7 @@ pub(super) fn waits(row: &Row) -> Result<(u64, PendingApproval, u64), StoreError
     Ok((number(row, 7)?, waits, number(row, 8)?))
 }
 
-/// Whose, in which slot, and how much.
+/// Reads the principal, the slot, and the usage in it.
 pub(super) fn usage(row: &Row) -> Result<(String, i64, UsageRow), StoreError> {
     let part = UsageRow {
         records: get(row, 2)?,
@@ -307,7 +309,7 @@ pub(super) fn audit_row(row: &Row) -> Result<AuditRow, StoreError> {
     })
 }
 
-/// PostgreSQL's texts have no NUL. What only people read gets its picture instead.
+/// Replaces NUL with its symbol, in texts that only users read: PostgreSQL's texts cannot hold NUL.
 pub(super) fn readable(text: &str) -> Cow<'_, str> {
     if text.contains('\0') { text.replace('\0', "\u{2400}").into() } else { text.into() }
 }
@@ -316,14 +318,14 @@ fn signed(number: u64) -> i64 {
     i64::try_from(number).unwrap_or(i64::MAX)
 }
 
-/// Arrays to be bound in the order in which they stand.
+/// Arrays, in the order in which they are bound.
 pub(super) type Arrays<'a> = Vec<Box<dyn ToSql + Sync + Send + 'a>>;
 
 pub(super) fn bind<'a>(arrays: &'a Arrays<'a>) -> Vec<&'a (dyn ToSql + Sync)> {
     arrays.iter().map(|array| &**array as &(dyn ToSql + Sync)).collect()
 }
 
-/// One array of what `of` finds in each.
+/// Builds one array from what `of` returns for each item.
 fn array<'a, S, T>(all: &'a [S], of: impl FnMut(&'a S) -> T) -> Box<dyn ToSql + Sync + Send + 'a>
 where
     T: ToSql + Sync + Send + 'a,
@@ -331,18 +333,18 @@ where
     Box::new(all.iter().map(of).collect::<Vec<T>>())
 }
 
-/// A record to be written.
+/// A record to write.
 pub(super) struct RecordRow<'a> {
     pub(super) id: &'a RecordId,
     pub(super) digest: RecordDigest,
     pub(super) record: &'a Record,
     pub(super) last_row: i64,
-    /// Its own number, if it is new.
+    /// The record's own number, if it is new.
     pub(super) row: i64,
     pub(super) columns: Columns,
 }
 
-/// For [`PUT`].
+/// Builds the arrays for [`PUT`].
 pub(super) fn puts<'a>(all: &'a [RecordRow<'a>]) -> Arrays<'a> {
     vec![
         array(all, |put| &put.record.fingerprint.0[..]),
@@ -384,7 +386,7 @@ pub(super) fn puts<'a>(all: &'a [RecordRow<'a>]) -> Arrays<'a> {
     ]
 }
 
-/// For [`PUT_USAGE`].
+/// Builds the arrays for [`PUT_USAGE`].
 pub(super) fn usages<'a>(all: &'a [(&'a str, UsageRow)], slot: i64) -> Arrays<'a> {
     vec![
         array(all, |(principal, _)| *principal),
@@ -396,7 +398,8 @@ pub(super) fn usages<'a>(all: &'a [(&'a str, UsageRow)], slot: i64) -> Arrays<'a
     ]
 }
 
-/// A row to be appended, with its number. If it is about a record: which, and that record's last row before.
+/// An audit row to append, with its number. If it is about a record: also the digest and the previous last row of that
+/// record.
 pub(super) struct AuditInsert {
     pub(super) seq: i64,
     pub(super) row: AuditRow,
@@ -408,7 +411,7 @@ fn error_of(append: &AuditInsert) -> Option<&CallError> {
     append.row.circumstances.error.as_ref()
 }
 
-/// For [`APPEND`].
+/// Builds the arrays for [`APPEND`].
 pub(super) fn appends(all: &[AuditInsert]) -> Arrays<'_> {
     vec![
         array(all, |append| append.seq),

@@ -1,11 +1,13 @@
-//! The tables, their version, and how an older ledger becomes a current one. As in SQLite, a *minor* version only adds, and who
-//! does not know a *major* version leaves everything alone.
+//! The tables, their version, and the migration of an older ledger. As in SQLite, a *minor* version only adds. A program that
+//! does not know a *major* version changes nothing.
 //!
-//! Numbers of rows. A sequence would leave rows that are committed late below numbers that somebody has already read past. So a
-//! row's number is that of its transaction, shifted, plus its place in it: `((base + xid) << SHIFT) + place`. What is below the
-//! oldest of our transactions that still runs can no longer grow, and a list from the oldest on ends there (`reader`). Within a
-//! record, numbers grow because a transaction gets its own only after it has locked the record. `base` is 0 in the cluster that the
-//! ledger was made in; where it is restored into another one, whose transactions count from elsewhere, it makes up for that.
+//! Row numbers: a sequence would give rows that are committed late numbers below those that a reader has already passed. So a
+//! row's number is that of its transaction, shifted, plus its place in it: `((base + xid) << SHIFT) + place`. Below the
+//! oldest of our transactions that still runs, no more rows appear. A list from the oldest on ends there (`reader`). Within a
+//! record, numbers grow, because a transaction gets its own number only after it has locked the record.
+//!
+//! `base` is 0 in the cluster in which the ledger was created. In a cluster into which the ledger is restored, transactions
+//! count from elsewhere, and `base` makes up for that.
 
 use tokio_postgres::Client;
 
@@ -14,10 +16,12 @@ use crate::store::StoreError;
 
 pub(super) const MAJOR: u32 = 1;
 
-/// At most so many rows of one transaction, as a power of two. Numbers stay exact in a double for 2^43 transactions.
+/// The maximum number of rows of one transaction, as a power of two. Row numbers stay exact in a double for 2^43
+/// transactions.
 pub(super) const SHIFT: u32 = 10;
 
-/// What each minor version adds, from the first on; who knows only the first meets the second as in SQLite, and who knows two the third, and so on. The columns are those of SQLite; `usage` has one row per slot (`usage`).
+/// What each minor version adds, from the first on. A program that knows an older version meets a newer one as in SQLite. The
+/// columns are those of SQLite, but `usage` has one row per slot (see `usage`).
 const ADDED: [&str; 4] = ["
     CREATE TABLE records (
         row            bigint PRIMARY KEY,
@@ -116,7 +120,7 @@ const ADDED: [&str; 4] = ["
     ALTER TABLE audit ADD COLUMN error_code text, ADD COLUMN error_message text;
 "];
 
-/// The version, if there is a ledger; nothing if the schema is not there or empty.
+/// Returns the version of the ledger, or `None` if the schema is missing or empty.
 async fn version(client: &Client, schema: &str) -> Result<Option<(u32, u32)>, StoreError> {
     let explain = |error: tokio_postgres::Error| explain(&error);
     let tables = client
@@ -145,12 +149,13 @@ async fn version(client: &Client, schema: &str) -> Result<Option<(u32, u32)>, St
     Ok(Some((number(0)?, number(1)?)))
 }
 
-/// Whether there is a ledger.
+/// Returns true if there is a ledger.
 pub(super) async fn exists(client: &Client, schema: &str) -> Result<bool, StoreError> {
     Ok(version(client, schema).await?.is_some())
 }
 
-/// Refuses what is not ours before anything is changed. On every new connection: others may have moved on meanwhile.
+/// Refuses what is not ours, before anything is changed. It runs on every new connection, because another replica may have
+/// migrated the ledger meanwhile.
 pub(super) async fn check(client: &Client, schema: &str) -> Result<(), StoreError> {
     match version(client, schema).await? {
         Some((found, _)) if found > MAJOR => Err(StoreError::NewerSchema { found, known: MAJOR }),
@@ -158,7 +163,7 @@ pub(super) async fn check(client: &Client, schema: &str) -> Result<(), StoreErro
     }
 }
 
-/// Adds what is missing, one instance at a time.
+/// Adds what is missing, one replica at a time.
 pub(super) async fn migrate(client: &Client, schema: &str, lock: i64) -> Result<(), StoreError> {
     let known = ADDED.len() as u32;
     if matches!(version(client, schema).await?, Some((_, minor)) if minor >= known)
@@ -170,11 +175,11 @@ pub(super) async fn migrate(client: &Client, schema: &str, lock: i64) -> Result<
     client.batch_execute("BEGIN ISOLATION LEVEL READ COMMITTED").await.map_err(explain)?;
     let changed = async {
         client.execute("SELECT pg_advisory_xact_lock($1)", &[&lock]).await.map_err(explain)?;
-        // Another instance may have been quicker.
+        // Another replica may have been quicker.
         check(client, schema).await?;
         let has = version(client, schema).await?.map_or(0, |(_, minor)| minor);
         if has == 0 {
-            // Who may not make schemas may have been given one: `IF NOT EXISTS` asks for the right even then.
+            // A user without the right to create schemas may have been given one. `IF NOT EXISTS` needs the right even then.
             let exists = client
                 .query_opt("SELECT 1 FROM pg_namespace WHERE nspname = $1", &[&schema])
                 .await
@@ -207,7 +212,7 @@ pub(super) async fn migrate(client: &Client, schema: &str, lock: i64) -> Result<
     client.batch_execute(end).await.map_err(explain).and(changed)
 }
 
-/// Whether there are rows of transactions that this cluster has not had yet: then they were written in another one.
+/// Returns true if there are rows of transactions that this cluster has not reached. They were written in another cluster.
 async fn is_restored(client: &Client) -> Result<bool, StoreError> {
     let later = format!(
         "SELECT coalesce((SELECT max(seq) >> {SHIFT} FROM audit) >= \

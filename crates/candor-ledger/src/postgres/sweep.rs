@@ -1,4 +1,5 @@
-//! Time's work, done by whichever instance has a moment. Beside the writer, on a connection of its own: nobody waits for a sweep.
+//! Sweeps: any replica applies what time alone changes. A sweep uses its own connection beside the writer, so no call waits
+//! for it.
 
 use std::sync::Arc;
 
@@ -15,12 +16,12 @@ use crate::id::{Moment, RecordId};
 use crate::store::{StoreError, SweepReport};
 use crate::watchers::Watchers;
 
-/// So many records at a time, so that others do not wait long for what these principals have.
+/// The maximum number of records per transaction, so that other writers do not wait long for the usage of these principals.
 const PART: usize = 64;
 
 pub(super) struct Sweeper {
     pub(super) line: PgConnection,
-    /// One sweep at a time: a connection has one transaction.
+    /// One sweep at a time, because a connection has one transaction.
     pub(super) turn: Mutex<()>,
     pub(super) judge: Arc<StoreContext>,
 }

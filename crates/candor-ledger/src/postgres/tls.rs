@@ -1,7 +1,7 @@
-//! TLS to the server, by rustls.
+//! TLS to the server, with rustls.
 //!
-//! `prefer` and `require` encrypt and verify nothing, as in libpq: whoever sits in between can read along. `verify-full` verifies
-//! the certificate, against the system's roots or a file of them, and the host's name. No channel binding.
+//! `prefer` and `require` encrypt and verify nothing, as in libpq: an attacker in between can read along. `verify-full`
+//! verifies the certificate, against the system's roots or those in a file, and the host's name. There is no channel binding.
 
 use std::future::Future;
 use std::io;
@@ -43,7 +43,7 @@ impl Tls {
         Ok(Self::with(config, false))
     }
 
-    /// Against the roots in this file, or those of the system.
+    /// Verifies against the roots in this file, or those of the system.
     pub(super) fn verified(file: Option<&str>) -> Result<Self, StoreError> {
         let found = match file {
             Some(path) => CertificateDer::pem_file_iter(path)
@@ -63,7 +63,7 @@ impl Tls {
     }
 
     fn with(mut config: ClientConfig, verified: bool) -> Self {
-        // Asked for by PostgreSQL 17 when TLS comes without negotiation.
+        // PostgreSQL 17 requires it if TLS starts without negotiation.
         config.alpn_protocols = vec![b"postgresql".to_vec()];
         Self { config: Arc::new(config), verified }
     }
@@ -84,7 +84,7 @@ fn builder(
         .map_err(|error| StoreError::Unavailable(format!("TLS: {error}")))
 }
 
-/// Takes any certificate, as long as its holder has its key.
+/// A verifier that accepts any certificate, as long as the server has its key.
 #[derive(Debug)]
 struct AnyCertificate(Arc<CryptoProvider>);
 
@@ -132,7 +132,7 @@ where
     type Error = io::Error;
 
     fn make_tls_connect(&mut self, domain: &str) -> io::Result<Handshake> {
-        // A socket of the system has no name, and no TLS.
+        // A Unix socket has no name and no TLS.
         let name = if domain.is_empty() { "localhost" } else { domain };
         let name = ServerName::try_from(name.to_owned()).map_err(io::Error::other)?;
         Ok(Handshake { connector: TlsConnector::from(Arc::clone(&self.config)), name })

@@ -1,16 +1,18 @@
-//! What a principal has, counted by several instances at once.
+//! What a principal uses, counted by several replicas at once.
 //!
-//! One row per principal would be a queue: every claim of every instance would wait for the commit before it. So there is a row
-//! for each *slot*, and an instance counts in its own, which it draws when it starts; a row is what was added there, and may be less than nothing.
-//! What a principal has is the sum. An instance knows exactly what it and those in its slot have written, and of the others what they have
-//! committed: a limit may be passed by as many events as are being written elsewhere at that moment.
+//! With one row per principal, every claim of every replica would wait for the commit before it. So there is one row for each
+//! *slot*. A replica draws its slot when it starts, and counts only there. A row is what was added in its slot, and may be
+//! negative. The usage of a principal is the sum.
+//!
+//! A replica knows exactly what its own slot has written, and what the others have committed. So a limit may be exceeded by
+//! the number of events that other replicas are writing at that moment.
 
 use crate::rules::Usage;
 
-/// So many instances can count at once without waiting for each other.
+/// The number of replicas that can count at once without waiting for each other.
 pub(super) const SLOTS: u8 = 16;
 
-/// One row.
+/// One row of the table.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) struct UsageRow {
     pub(super) records: i64,
@@ -43,7 +45,7 @@ impl PrincipalUsage {
         }
     }
 
-    /// What the principal has.
+    /// Returns the usage of the principal.
     pub(super) fn usage(&self) -> Usage {
         let UsageRow { records, bytes, hour, fresh } = self.sum;
         let [records, bytes, fresh] =
@@ -51,7 +53,7 @@ impl PrincipalUsage {
         Usage { records, bytes, hour, fresh }
     }
 
-    /// What our row must be so that the principal then has this.
+    /// Returns the row for our slot that makes `after` the usage of the principal.
     pub(super) fn ours_for(&self, after: Usage) -> UsageRow {
         let before = self.usage();
         let more = |before: u64, after: u64| after.wrapping_sub(before) as i64;
@@ -92,7 +94,7 @@ mod tests {
         assert_eq!(shared.ours_for(after), part(-1, 40, 8, 2));
         let after = Usage { records: 5, hour: 9, fresh: 1, ..usage };
         assert_eq!(shared.ours_for(after), part(-1, 40, 9, 1));
-        // One less, which somebody else had counted.
+        // One less, which another replica had counted.
         let after = Usage { records: 3, bytes: 40, ..usage };
         assert_eq!(shared.ours_for(after), part(-3, -60, 8, 1));
     }

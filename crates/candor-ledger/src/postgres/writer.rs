@@ -1,12 +1,14 @@
 //! The one task that writes for this process.
 //!
-//! To make a write durable takes much longer than the write, and so does the way to the server. So it takes all commands that
-//! wait, and gives them one transaction. What this process says of one record happens in the order in which it was said.
+//! To make a write durable takes much longer than the write, and so does the round trip to the server. So the task puts all
+//! waiting commands into one transaction. Events of this process on one record keep their order.
 //!
-//! **Nothing that may have happened is tried again.** If the connection is lost after the `COMMIT` went out, all of the transaction
-//! are told that nobody knows. A transaction is repeated only where it is certain that the first has left nothing: the connection
-//! was lost before anything was written (a server that was restarted while nobody called), or the server refused a statement and
-//! the fault may be one command's; then each is on its own.
+//! **Nothing that may have happened is tried again.** If the connection is lost after the `COMMIT` was sent, every command of
+//! the transaction gets an error. It may have happened. A transaction is repeated only if the first one certainly wrote
+//! nothing:
+//!
+//! - The connection was lost before any write, for example because the server restarted while no calls came.
+//! - The server refused a statement, and one command may be the cause. Then each command gets its own transaction.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,23 +26,23 @@ use crate::outcome::Body;
 use crate::store::StoreError;
 use crate::watchers::Watchers;
 
-/// At most so many commands share a transaction, so that none waits for too many others.
+/// The maximum number of commands in a transaction, so that none waits for too many others.
 const BATCH: usize = 64;
-/// And not more than this, unless one alone is larger.
+/// The maximum number of bytes in a transaction, unless one command alone is larger.
 const BYTES: usize = 8 << 20;
 
 pub(super) struct PgCommand {
     pub(super) work: PgWork,
-    /// Used when what was done is durable.
+    /// Sends the report when the work is durable.
     pub(super) reply: Reply,
 }
 
 type Reply = oneshot::Sender<Result<PgReport, StoreError>>;
 
-/// The server cannot be reached.
+/// The connection to the server is lost.
 struct ConnectionLoss {
     error: StoreError,
-    /// Who is still to be told.
+    /// The replies that are still to be sent.
     untold: Vec<Reply>,
 }
 
@@ -74,13 +76,13 @@ pub(super) struct PgWriter {
 }
 
 impl PgWriter {
-    /// Until nobody can send commands any more, and all that were sent have their answer.
+    /// Runs until no sender is left and every command has its reply.
     pub(super) async fn run(self, mut commands: mpsc::UnboundedReceiver<PgCommand>) {
         while let Some(first) = commands.recv().await {
             let mut size = first.size();
             let mut waiting = vec![first];
-            // SQLite's writer gives those that it has just answered a moment to say more. Here that was tried and costs more than
-            // it brings: a timer's smallest step is as long as a whole transaction.
+            // SQLite's writer waits a moment for the callers that it has just answered. Here, this costs more than it gains:
+            // the smallest step of a timer is as long as a whole transaction.
             while waiting.len() < BATCH
                 && size < BYTES
                 && let Ok(next) = commands.try_recv()
@@ -89,8 +91,8 @@ impl PgWriter {
                 waiting.push(next);
             }
             if let Err(ConnectionLoss { error, mut untold }) = self.write(waiting).await {
-                // Those behind waited just as long, and must not wait for one attempt after the other. Who is told may come
-                // back at once, and is then no longer one of those.
+                // Commands in the queue have waited just as long, and must not each wait for another attempt. Take them
+                // before any reply is sent: a caller that gets its reply may send a new command at once.
                 while let Ok(command) = commands.try_recv() {
                     untold.push(command.reply);
                 }
@@ -100,7 +102,7 @@ impl PgWriter {
     }
 
     async fn write(&self, commands: Vec<PgCommand>) -> Result<(), ConnectionLoss> {
-        // A grant has a transaction of its own, and what was said before it happens before it.
+        // A grant has its own transaction, and commands that were sent before it run before it.
         let is_grant = |command: &PgCommand| matches!(command.work, PgWork::Grants(_));
         if commands.len() > 1 && commands.iter().any(is_grant) {
             return self.write_each(commands).await;
@@ -110,7 +112,7 @@ impl PgWriter {
         match self.transact(&work).await {
             Ok(reports) => {
                 for (reply, report) in replies.into_iter().zip(reports) {
-                    // Who asked may be gone; what was written stays.
+                    // The caller may be gone; the write stays.
                     let _ = reply.send(report);
                 }
                 Ok(())
@@ -129,7 +131,7 @@ impl PgWriter {
         }
     }
 
-    /// Each in a transaction of its own.
+    /// Runs each command in its own transaction.
     async fn write_each(&self, commands: Vec<PgCommand>) -> Result<(), ConnectionLoss> {
         let mut each = commands.into_iter();
         while let Some(alone) = each.next() {
@@ -160,7 +162,8 @@ impl PgWriter {
                     done.changed.iter().for_each(|record| self.watchers.changed(record));
                     return Ok(done.reports);
                 }
-                // It was lost before we came, so it is seen at once. Who has waited has waited long enough.
+                // The connection was already lost before this transaction, which shows at once. A caller that has waited
+                // longer must not wait again.
                 Err(Failure::LostBefore(_))
                     if is_first
                         && session.is_over()

@@ -1,8 +1,8 @@
-//! Checkpoints in the place of SQLite's own, for versions whose own can lose commits.
+//! Checkpoints in place of SQLite's own, for versions whose own can lose commits.
 //!
-//! Before 3.51.3, a checkpoint that runs beside the commit of another process can mark frames as copied that it has not copied
-//! (<https://www.sqlite.org/wal.html#walresetbug>). Older rusqlite brings such a version. With it, the writer turns SQLite's
-//! checkpoints off and makes its own while it holds the write lock: no process can commit meanwhile.
+//! Before 3.51.3, a checkpoint that runs during the commit of another process can mark frames as copied that it has not
+//! copied (<https://www.sqlite.org/wal.html#walresetbug>). Older rusqlite bundles such a version. With it, the writer turns
+//! off SQLite's checkpoints and makes its own while it holds the write lock, so no process can commit meanwhile.
 
 use std::cell::Cell;
 use std::path::Path;
@@ -16,17 +16,17 @@ use crate::store::StoreError;
 /// The first version whose own checkpoints are safe beside other writers.
 const SAFE: i32 = 3_051_003;
 
-/// A checkpoint follows this number of commits. A commit writes about ten pages, and SQLite would begin at a thousand.
+/// The number of commits between two checkpoints. A commit writes about ten pages, and SQLite would begin at a thousand.
 const COMMITS: u32 = 100;
 
 pub(super) struct Checkpoints {
-    /// SQLite makes no checkpoint on a connection that has a transaction, so the write lock is another connection's.
+    /// SQLite makes no checkpoint on a connection that has a transaction, so another connection holds the write lock.
     beside: Connection,
     commits: Cell<u32>,
 }
 
 impl Checkpoints {
-    /// Returns `None` if SQLite's own are safe.
+    /// Returns `None` if SQLite's own checkpoints are safe.
     pub(super) fn where_needed(path: &Path) -> Result<Option<Self>, StoreError> {
         if rusqlite::version_number() < SAFE { Self::new(path).map(Some) } else { Ok(None) }
     }
@@ -35,12 +35,13 @@ impl Checkpoints {
         Ok(Self { beside: connect(path)?, commits: Cell::new(0) })
     }
 
-    /// Turns SQLite's own off, if these take their place.
+    /// Turns off SQLite's own checkpoints, if these take their place.
     pub(super) fn take_over(writer: &Connection) -> Result<()> {
         if rusqlite::version_number() < SAFE { turn_off(writer) } else { Ok(()) }
     }
 
-    /// Counts a commit, and makes a checkpoint when it is time. A failure is no loss: the log stays, and the next one copies it.
+    /// Counts a commit, and makes a checkpoint when it is due. A failure loses nothing: the log stays, and the next
+    /// checkpoint copies it.
     pub(super) fn after_commit(&self, tables: &mut SqliteTables<'_>) {
         self.commits.set(self.commits.get() + 1);
         if self.commits.get() < COMMITS {

@@ -1,4 +1,4 @@
-//! How every connection is set up.
+//! The setup of every connection.
 
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -11,12 +11,12 @@ use super::unsigned::UnsignedInteger;
 use super::{file, schema};
 use crate::store::StoreError;
 
-/// How long one process waits for another to let go of the file.
+/// How long one process waits for another to release the file.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     let explain = |error: rusqlite::Error| explain(&error);
-    // Not to be created here: only `file::prepare` knows for whom. Each connection stays on one thread at a time.
+    // Do not create the file here: only `file::prepare` sets its permissions. Each connection stays on one thread at a time.
     let flags = OpenFlags::SQLITE_OPEN_READ_WRITE | OpenFlags::SQLITE_OPEN_NO_MUTEX;
     let db = Connection::open_with_flags(path, flags).map_err(explain)?;
     db.busy_timeout(PATIENCE).map_err(explain)?;
@@ -24,7 +24,7 @@ pub(super) fn connect(path: &Path) -> Result<Connection, StoreError> {
     Ok(db)
 }
 
-/// The connection that writes, on a file that is ours and current.
+/// Opens the connection that writes, to a file that is ours and migrated.
 pub(super) fn connect_writer(
     path: &Path,
     max_bytes: Option<u64>,
@@ -40,7 +40,7 @@ pub(super) fn connect_writer(
     })
     .map_err(explain)?;
     Checkpoints::take_over(&db).map_err(explain)?;
-    // 16 MiB: the writer should not have to read again what it has just written.
+    // 16 MiB, so that the writer need not read again what it has just written.
     db.pragma_update(None, "cache_size", -16_384).map_err(explain)?;
     schema::migrate(&mut db)?;
     if let Some(most) = max_bytes {
@@ -53,7 +53,8 @@ pub(super) fn connect_writer(
     Ok(db)
 }
 
-/// To turn a file to WAL needs it alone for a moment, and SQLite does not wait for that by itself.
+/// Retries while the file is busy. To switch a file to WAL needs it alone for a moment, and SQLite does not wait for that by
+/// itself.
 fn patiently(mut attempt: impl FnMut() -> rusqlite::Result<()>) -> rusqlite::Result<()> {
     let begun = Instant::now();
     loop {

@@ -1,4 +1,4 @@
-//! SQLite's errors in the words of the seam.
+//! SQLite's errors as store errors.
 
 use rusqlite::ErrorCode;
 
@@ -14,7 +14,7 @@ pub(super) fn explain(error: &rusqlite::Error) -> StoreError {
             StoreError::Unavailable(format!("another process holds it ({error})"))
         }
         Some(_) => StoreError::Unavailable(error.to_string()),
-        // What is in a column is not what we have put there.
+        // A column holds a value that this program did not write.
         None => StoreError::Corrupt(error.to_string()),
     }
 }

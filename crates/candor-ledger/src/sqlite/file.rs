@@ -1,12 +1,13 @@
-//! Where the file is, and who may read it.
+//! The location of the ledger file, and its permissions.
 
 use std::env;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-/// The ledger's place in the state directory of the system: `$XDG_STATE_HOME/candor/ledger.db`, on macOS
-/// `~/Library/Application Support/candor/ledger.db`, on Windows `%LOCALAPPDATA%\candor\ledger.db`. `None`: there is no home.
+/// Returns the default path of the ledger, in the state directory of the system: `$XDG_STATE_HOME/candor/ledger.db`, on macOS
+/// `~/Library/Application Support/candor/ledger.db`, on Windows `%LOCALAPPDATA%\candor\ledger.db`. Returns `None` if there is
+/// no home directory.
 #[must_use]
 pub fn default_path() -> Option<PathBuf> {
     let folder =
@@ -21,8 +22,8 @@ pub fn default_path() -> Option<PathBuf> {
     Some(state.join("candor").join("ledger.db"))
 }
 
-/// Makes the file, and its folder, for nobody but its owner. SQLite gives the files beside it the same mode. What is there
-/// already keeps the mode that somebody gave it.
+/// Creates the file and its folder so that only their owner can read them. SQLite gives the files beside it the same mode. An
+/// existing file or folder keeps its mode.
 pub(super) fn prepare(path: &Path) -> io::Result<()> {
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty()) {
         let mut make = fs::DirBuilder::new();

@@ -1,4 +1,4 @@
-//! Grants, to and from their table. They are given and taken back by the writer, and read beside it.
+//! Grants, to and from their table. The writer gives and revokes them; readers read beside it.
 
 use rusqlite::{Connection, OptionalExtension as _, Result, Row};
 
@@ -6,14 +6,14 @@ use super::unsigned::UnsignedInteger;
 use crate::grant::Grant;
 use crate::id::{Binding, GrantId, Moment, Scope};
 
-/// In the order of their numbers, whatever SQLite thinks of it.
+/// Lists grants by number. `CROSS JOIN` keeps SQLite from choosing another order.
 pub(super) const LIST: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
     revoked_by, revoked_at, binding FROM grants CROSS JOIN scopes ON scopes.id = scope";
 
 const FIND: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
     revoked_by, revoked_at, binding FROM grants CROSS JOIN scopes ON scopes.id = scope WHERE grants.id = ?";
 
-/// Those that have neither ended nor been taken back are found by an index that has no others for long.
+/// Uses an index that has only grants that are not revoked, and skips those that have expired.
 const OF_SCOPE: &str = "SELECT number, grants.id, principal, server, instance, tool, pattern, by_whom, since, until, \
     revoked_by, revoked_at, binding FROM scopes CROSS JOIN grants ON scope = scopes.id \
     WHERE principal = ? AND server = ? AND instance = ? AND tool = ? AND revoked_at IS NULL AND until >= ? \
@@ -82,7 +82,7 @@ pub(super) fn revoke(db: &Connection, id: GrantId, by: &str, now: Moment) -> Res
         .map(drop)
 }
 
-/// At most so many, from the oldest on.
+/// Deletes at most `most` grants, oldest first.
 pub(super) fn forget(db: &Connection, ended_before: i64, most: i64) -> Result<()> {
     db.prepare_cached(
         "DELETE FROM grants WHERE number IN (SELECT number FROM grants WHERE until < ? ORDER BY number LIMIT ?)",

@@ -1,9 +1,11 @@
 //! Records in a SQLite file, which several processes may share.
 //!
-//! - `writer`: one thread per process, one transaction for all that waits. `queue`: where it waits. `tables`: its statements.
-//! - `checkpoint`: its checkpoints, where SQLite's own are not safe.
-//! - `reader`: connections beside it; a replay costs a few microseconds and waits for nobody. `grants`: theirs.
-//! - `schema`: tables and versions. `unsigned`: numbers without a sign. `connect`, `file`: how a file is opened, and for whom. `opened`: whether it is still there.
+//! - `writer`: one thread per process, which puts all waiting commands into one transaction. `queue`: its commands. `tables`:
+//!   its statements. `checkpoint`: its checkpoints, if SQLite's own are not safe.
+//! - `reader`: connections beside it. A replay costs a few microseconds and never waits for the writer.
+//! - `rows`, `grants`: records, audit rows and grants, to and from the tables.
+//! - `schema`: tables and versions. `unsigned`: unsigned integers.
+//! - `connect`, `file`: how a file is opened, and its permissions. `opened`: whether it is still the same file.
 
 mod checkpoint;
 mod connect;
@@ -43,22 +45,22 @@ use crate::watchers::Watchers;
 
 pub use self::file::default_path;
 
-/// Records in a SQLite file.
+/// A store in a SQLite file.
 pub struct SqliteStore {
     path: PathBuf,
     opened: Arc<OpenedFiles>,
     readers: Arc<Readers>,
     watchers: Arc<Watchers>,
-    /// Closed first when the store goes: then the writer finishes what it has and ends.
+    /// Closed first when the store is dropped. The writer then finishes its commands and ends.
     queue: Arc<Queue>,
     writer: Option<JoinHandle<()>>,
 }
 
 impl SqliteStore {
-    /// Opens the file, or makes it: for nobody but its owner to read.
+    /// Opens the file, or creates it so that only its owner can read it.
     ///
     /// # Errors
-    /// It cannot be made or opened, it is no ledger, or a newer program wrote it.
+    /// Returns an error if the file cannot be created or opened, is not a ledger, or was written by a newer program.
     pub fn open(path: impl Into<PathBuf>, options: Options) -> Result<Self, StoreError> {
         let path = path.into();
         let Options { rules, clock, max_bytes } = options;
@@ -72,7 +74,7 @@ impl SqliteStore {
             Arc::new(Watchers::new(move |digest, seen| match readers.find(digest) {
                 Ok(Some((record, now))) => stands(Some(record), seen, now, &readers.rules),
                 Ok(None) => false,
-                // Nothing is known of it: who waits goes on waiting, for as long as they want to.
+                // The state is not known, so the caller keeps waiting.
                 Err(_) => true,
             }))
         };
@@ -89,7 +91,7 @@ impl SqliteStore {
         let writer = std::thread::Builder::new()
             .name("ledger-write".into())
             .spawn(move || {
-                // However it ends, nobody waits for it in vain.
+                // However the thread ends, no caller waits for it in vain.
                 let _ending = QueueCloser(&theirs);
                 writer.run(&theirs);
             })
@@ -101,12 +103,12 @@ impl SqliteStore {
         let (reply, answer) = oneshot::channel();
         self.queue.push(SqliteCommand { work, reply });
         Box::pin(async move {
-            // A command that nobody takes is dropped, and its reply with it.
+            // A command that the writer does not take is dropped, and its reply with it.
             answer.await.map_err(|_| StoreError::Unavailable("its writer has ended".into()))?
         })
     }
 
-    /// Long lists are not read on the caller's thread, which may have others to serve.
+    /// Runs a long read on its own thread, because the caller's thread may have other callers to serve.
     fn beside<T: Send + 'static>(
         &self,
         read: impl FnOnce(&Readers) -> Result<T, StoreError> + Send + 'static,
@@ -165,7 +167,7 @@ impl Store for SqliteStore {
     }
 
     fn notes(&self, notes: Vec<CallNote>) -> StoreFuture<'_, ()> {
-        // Made here, because there is one writer for all.
+        // Built here and not in the writer, because one writer serves all callers.
         let row = |note| AuditRow::of_note(note, Moment(0));
         let report = self.send(SqliteWork::Notes(notes.into_iter().map(row).collect()));
         Box::pin(async move { report.await.map(drop) })

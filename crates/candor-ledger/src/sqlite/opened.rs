@@ -1,7 +1,7 @@
-//! Whether the files of a ledger are still the ones that were opened.
+//! Checks that the files of a ledger are still the ones that were opened.
 //!
-//! A process that has a file open goes on writing to it after another program has deleted or replaced it. What it writes then is lost
-//! when it ends, and the next process starts the same keys again.
+//! A process that has a file open continues to write to it after another program has deleted or replaced it. What it writes
+//! then is lost when it ends, and the next process starts the same keys again.
 
 use std::path::{Path, PathBuf};
 
@@ -16,10 +16,11 @@ pub(super) struct OpenedFiles {
 type InodeId = (u64, u64);
 
 impl OpenedFiles {
-    /// The files of a ledger that a connection has open: the file itself, and what SQLite keeps beside it. Without its write-ahead log
-    /// a ledger loses what was committed last; without the index of that, two processes write over each other.
+    /// Returns the files of a ledger that a connection has open: the file itself, and what SQLite stores beside it. Without
+    /// its write-ahead log, a ledger loses its last commits. Without the index of that log, two processes overwrite each
+    /// other.
     pub(super) fn of(path: &Path) -> Self {
-        // SQLite puts the others beside the real file.
+        // SQLite puts the other files beside the real file.
         let real = path.canonicalize().unwrap_or_else(|_| path.to_owned());
         let beside = |suffix| {
             let mut name = real.clone().into_os_string();
@@ -31,8 +32,8 @@ impl OpenedFiles {
         Self { path: path.to_owned(), files }
     }
 
-    /// Fails if a name no longer leads to the file that was opened under it. Names are looked up, never opened: to close a file would
-    /// take away the locks that this process has on it.
+    /// Fails if a name no longer leads to the file that was opened under it. It looks names up and never opens them: to close
+    /// a file would release the locks that this process has on it.
     pub(super) fn check(&self) -> Result<(), StoreError> {
         match self.files.iter().all(|(file, opened)| id(file) == Some(*opened)) {
             true => Ok(()),
@@ -47,7 +48,7 @@ fn id(path: &Path) -> Option<InodeId> {
     path.metadata().ok().map(|found| (found.dev(), found.ino()))
 }
 
-/// The system keeps files that are open from being deleted.
+/// The system does not let a program delete a file that is open.
 #[cfg(not(unix))]
 fn id(_path: &Path) -> Option<InodeId> {
     None

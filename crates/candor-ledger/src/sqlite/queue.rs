@@ -1,7 +1,7 @@
-//! What waits for the writer.
+//! The commands that wait for the writer.
 //!
-//! A channel wakes its receiver for every message. Here the writer says how many commands are worth waking up for, so that a
-//! whole batch costs one switch of threads and not one for each of its commands.
+//! A channel wakes its receiver for every message. Here the writer says how many commands are worth waking up for. So a whole
+//! batch costs one thread switch instead of one for each command.
 
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -11,18 +11,18 @@ use super::writer::SqliteCommand;
 #[derive(Default)]
 pub(super) struct Queue {
     waiting: Mutex<QueuedCommands>,
-    /// There is enough, or nothing will come any more.
+    /// Signals that there are enough commands, or that no more will come.
     news: Condvar,
 }
 
 #[derive(Default)]
 struct QueuedCommands {
     commands: Vec<SqliteCommand>,
-    /// The writer sleeps, and wants to be woken when there are so many.
+    /// The number of commands at which the sleeping writer is to be woken.
     enough: Option<usize>,
-    /// Nothing will come any more.
+    /// No more commands will come.
     closed: bool,
-    /// Nobody will take anything any more.
+    /// The writer takes no more commands.
     ended: bool,
 }
 
@@ -31,7 +31,7 @@ impl Queue {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// If nobody will take it any more, it is dropped.
+    /// Adds a command, or drops it if the writer has ended.
     pub(super) fn push(&self, command: SqliteCommand) {
         let mut waiting = self.lock();
         if waiting.ended {
@@ -46,13 +46,13 @@ impl Queue {
         }
     }
 
-    /// How many there are.
+    /// Returns the number of waiting commands.
     pub(super) fn len(&self) -> usize {
         self.lock().commands.len()
     }
 
-    /// Waits for a command, then for so many, but for those no longer than that. At most so many are taken. `None`: nothing
-    /// will come any more.
+    /// Waits for one command, then up to `patience` for `expected` commands. Takes at most `most` of them. Returns `None` if
+    /// no more commands will come.
     pub(super) fn take(
         &self,
         expected: usize,
@@ -83,13 +83,13 @@ impl Queue {
         Some(std::mem::replace(&mut waiting.commands, rest))
     }
 
-    /// Nothing will come any more: what is there is still taken.
+    /// Tells the writer that no more commands will come. It still takes those that are waiting.
     pub(super) fn close(&self) {
         self.lock().closed = true;
         self.news.notify_one();
     }
 
-    /// Nobody will take anything any more: who waits is told so by the loss of their command.
+    /// Drops all commands, now and from now on. Their callers notice it because the replies are dropped, too.
     pub(super) fn end(&self) {
         let mut waiting = self.lock();
         waiting.ended = true;

@@ -1,4 +1,4 @@
-//! Connections that only read: beside the writer, and never waiting for it.
+//! Connections that only read, beside the writer and without waiting for it.
 
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -21,7 +21,7 @@ use crate::rules::LedgerLimits;
 use crate::store::{Clock, StoreError};
 use crate::turns::PendingApprovals;
 
-/// So many connections are kept for the next reader.
+/// The maximum number of idle connections that are kept for later reads.
 const KEPT: usize = 4;
 
 pub(super) struct Readers {
@@ -52,7 +52,8 @@ impl Readers {
             Some(db) => db,
             None => {
                 let db = connect(&self.path)?;
-                // A new connection would read another ledger than the writer has. Older ones read on: what they find has happened.
+                // A new connection would read another ledger than the writer has. Older ones may continue: what they find did
+                // happen.
                 self.opened.check()?;
                 db.pragma_update(None, "query_only", true).map_err(|error| explain(&error))?;
                 db
@@ -66,7 +67,7 @@ impl Readers {
         found
     }
 
-    /// A record as it is written, and the time.
+    /// Returns a record as stored, and the time.
     pub(super) fn find(
         &self,
         digest: &RecordDigest,
@@ -155,8 +156,8 @@ impl Readers {
         most: usize,
     ) -> Result<Vec<RecordEntry>, StoreError> {
         let page = Page { from: None, most, order: Order::Newest };
-        // With the plus the order is no reason to walk all rows: the index on `short` finds them. It is signed, but digests that
-        // begin with the same digit have the same sign.
+        // The plus keeps SQLite from walking all rows in this order: it uses the index on `short` instead. `short` is signed,
+        // but digests that begin with the same digit have the same sign.
         let mut query = SqliteQuery::new(rows::LIST, "+row", page);
         let (first, last) = prefix.bounds();
         query.and("short >= ?", rows::short(first));
@@ -185,7 +186,7 @@ impl Readers {
     }
 }
 
-/// Only what waits is in its index.
+/// Builds the query for pending approval requests. Its index has no other records.
 fn waiting(filter: &Filter, page: Page) -> SqliteQuery {
     let mut query = SqliteQuery::new(rows::WAITING, "last_row", page);
     query.sql += " AND state = 'waiting'";
@@ -193,7 +194,7 @@ fn waiting(filter: &Filter, page: Page) -> SqliteQuery {
     query
 }
 
-/// A list being asked for.
+/// A query for a list.
 struct SqliteQuery {
     sql: String,
     values: Vec<Value>,
@@ -225,7 +226,7 @@ impl SqliteQuery {
         if let Some(before) = filter.before {
             self.and(&format!("{time} < ?"), before.0);
         }
-        // The few scopes first: then most rows are passed over by a number.
+        // Find the few scopes first. Then one comparison of numbers rules out most rows.
         for (column, wanted) in [("principal", &filter.principal), ("tool", &filter.tool)] {
             if let Some(wanted) = wanted {
                 let test = format!("scope IN (SELECT id FROM scopes WHERE {column} = ?)");
@@ -243,7 +244,7 @@ impl SqliteQuery {
         self.values.extend(states.into_iter().map(|state| Value::from(state.as_str().to_owned())));
     }
 
-    /// `read` gives the number of a row and what is in it, unless it is not wanted after all.
+    /// Runs the query. `read` returns the number of a row and its item, or no item if the row does not match after all.
     fn run<T>(
         mut self,
         db: &Connection,
@@ -272,7 +273,7 @@ mod tests {
     use super::*;
     use crate::sqlite::schema;
 
-    /// How SQLite goes about a list.
+    /// Returns SQLite's plan for a list.
     fn steps(db: &Connection, mut query: SqliteQuery) -> String {
         query.sql = format!("EXPLAIN QUERY PLAN {} ORDER BY {} DESC", query.sql, query.number);
         let mut statement = db.prepare(&query.sql).unwrap();

@@ -1,4 +1,4 @@
-//! Records and rows of the audit, to and from the tables.
+//! Records and audit rows, to and from the tables.
 
 use std::time::Duration;
 
@@ -40,37 +40,38 @@ pub(super) const UPDATE: &str = concat!(
     record_columns!(),
     ", last_row) = (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) WHERE row = ?"
 );
-/// In the order of the records, whatever SQLite thinks of it: that is what `CROSS` says.
+/// Lists records in their order. `CROSS JOIN` keeps SQLite from choosing another.
 pub(super) const LIST: &str = concat!(
     "SELECT ",
     record_columns!(),
     ", row, principal, server, instance, tool, key FROM records CROSS JOIN scopes ON scopes.id = scope"
 );
 
-/// The same for those that wait: by when they were asked, which their last row tells.
+/// Lists records with a pending approval request. Their last row gives the order of the requests.
 pub(super) const WAITING: &str = concat!(
     "SELECT ",
     record_columns!(),
     ", last_row, principal, server, instance, tool, key FROM records INDEXED BY records_waiting \
      CROSS JOIN scopes ON scopes.id = scope"
 );
-/// Who waits, by turns. Only columns that stand before `outcome` in a row: to what stands behind it, SQLite gets through all of it.
+/// Selects pending approval requests, by turns of their principals. It uses only columns before `outcome`: to reach a column
+/// after it, SQLite reads all of it.
 pub(super) const TURNS: &str = "SELECT principal, server, instance, tool, key, fence, lapses, last_row, count(*) OVER (), \
      row_number() OVER (PARTITION BY principal ORDER BY last_row) AS turn \
      FROM records INDEXED BY records_waiting CROSS JOIN scopes ON scopes.id = scope \
      WHERE state = 'waiting' AND lapses >= ? ORDER BY turn, last_row LIMIT ?";
-/// How many of a principal's questions wait.
+/// Counts the pending approval requests of a principal.
 pub(super) const COUNT_WAITING: &str = "SELECT count(*) FROM scopes CROSS JOIN records ON scope = scopes.id \
      WHERE principal = ? AND state = 'waiting' AND lapses >= ?";
 
-/// The place of what follows the record's own columns.
+/// The index of the first column after a record's own columns.
 pub(super) const BEHIND: usize = 28;
 
 fn broken(at: usize) -> rusqlite::Error {
     rusqlite::Error::FromSqlConversionFailure(at, Type::Text, Box::new(FromSqlError::InvalidType))
 }
 
-/// A word that must be one of ours, if there is one.
+/// Parses a word that must be one of ours, if there is one.
 fn word<T>(row: &Row<'_>, at: usize, from_word: impl Fn(&str) -> Option<T>) -> Result<Option<T>> {
     match row.get_ref(at)? {
         ValueRef::Null => Ok(None),
@@ -113,30 +114,30 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
     })
 }
 
-/// The error of a call, from this column on.
+/// Reads the error of a call, from this column on.
 fn error(row: &Row<'_>, at: usize) -> Result<Option<CallError>> {
     let (code, message): (Option<_>, Option<_>) = (row.get(at)?, row.get(at + 1)?);
     Ok(code.zip(message).map(|(code, message)| CallError { code, message }))
 }
 
-/// A record as it was found.
+/// A record, as found in the table.
 pub(super) struct StoredRecord {
     pub(super) record: Record,
-    /// What time it was.
+    /// The time of the read.
     pub(super) now: Moment,
-    /// Its place in the table.
+    /// The number of its row.
     pub(super) place: i64,
-    /// The last row of the audit that is about it.
+    /// Its last audit row.
     pub(super) last_row: i64,
 }
 
-/// What records are indexed by.
+/// Returns the number by which records are indexed: the first eight bytes of the digest.
 pub(super) fn short(digest: &RecordDigest) -> i64 {
     let [a, b, c, d, e, f, g, h, ..] = digest.0;
     i64::from_be_bytes([a, b, c, d, e, f, g, h])
 }
 
-/// With [`FIND`].
+/// Runs [`FIND`].
 pub(super) fn find(
     statement: &mut Statement<'_>,
     digest: &RecordDigest,
@@ -153,7 +154,7 @@ pub(super) fn find(
         .optional()
 }
 
-/// Scope and key, from this column on.
+/// Reads scope and key, from this column on.
 pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
     let scope = Scope {
         principal: row.get(at)?,
@@ -166,7 +167,7 @@ pub(super) fn id(row: &Row<'_>, at: usize) -> Result<(Scope, Option<Key>)> {
     Ok((scope, key))
 }
 
-/// With [`TURNS`]: its number, what waits, and how many wait in all.
+/// Reads a row of [`TURNS`]: the number of the request, the request, and the number of all requests.
 pub(super) fn waits(row: &Row<'_>) -> Result<(u64, PendingApproval, u64)> {
     let (scope, key) = id(row, 0)?;
     let id = RecordId { scope, key: key.ok_or_else(|| broken(4))? };
@@ -190,8 +191,8 @@ pub(super) const APPEND: &str = "INSERT INTO audit (at, previous, scope, key, ev
     reason, outcome_kind, by_whom, shape, digest, hints, duration, note, via, why, error_code, error_message) \
     VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)";
 
-/// From a record's last row back to its first. `CROSS JOIN` keeps SQLite on that way: left alone, it prefers to read the whole
-/// audit in the order that is asked for.
+/// Follows the rows of a record from the last one back to the first. `CROSS JOIN` keeps SQLite on that path: otherwise it
+/// prefers to read the whole audit log in the requested order.
 const CHAIN: &str = concat!(
     "WITH RECURSIVE chain (place) AS (SELECT last_row FROM records WHERE short = ? AND id = ? UNION ALL \
      SELECT previous FROM chain CROSS JOIN audit ON seq = place WHERE previous IS NOT NULL) SELECT ",
@@ -199,7 +200,7 @@ const CHAIN: &str = concat!(
     " FROM chain CROSS JOIN audit ON seq = place CROSS JOIN scopes ON scopes.id = scope ORDER BY seq"
 );
 
-/// All rows of a record, the earliest first. Of one that is forgotten, they are looked for among all.
+/// Returns all rows of a record, oldest first. If the record was purged, it searches all rows.
 pub(super) fn story(db: &Connection, id: &RecordId) -> Result<Vec<AuditRow>> {
     let digest = id.digest();
     let rows: Vec<_> = db

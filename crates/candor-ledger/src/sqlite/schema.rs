@@ -1,7 +1,7 @@
-//! The tables, their version, and how an older file becomes a current one.
+//! The tables, their version, and the migration of an older file.
 //!
-//! A *minor* version only adds: tables, columns with defaults, indexes. Programs that know an older minor go on working. A
-//! *major* version changes what is there; who does not know it leaves the file alone.
+//! A *minor* version only adds: tables, columns with defaults, indexes. Programs that know an older minor version keep
+//! working. A *major* version changes existing tables. A program that does not know it leaves the file alone.
 
 use rusqlite::{Connection, OptionalExtension as _, TransactionBehavior};
 
@@ -10,19 +10,24 @@ use crate::store::StoreError;
 
 pub(super) const MAJOR: u32 = 1;
 
-/// What each minor version adds, from the first on. The second: approvals and grants. A program that knows only the first cannot read a
-/// record that is being approved: it refuses that call, lists with such a record, and sweeps while one is due; with others it goes on. So it
-/// never starts what waits. The third: grants are bound to their tool. What a program of the second gives has no binding and covers nothing for
-/// us; that program itself does not look at it, so as long as one of them runs, its grants hold for it as they did. The fourth: a denial outlives its time as a state, and records and audit rows have
-/// errors and arguments. A program of the third takes such a denial to refuse the call for as long as the record keeps it.
+/// What each minor version adds, from the first on:
 ///
-/// What a transition costs is the pages that it writes, and what it puts into them:
-/// - The rows of a record are a chain: the record names its last row, and each row the one before. An index on the record would do
-///   too, but its pages are all over the file.
-/// - A scope is written once, and records and rows have its number. It stays when they are gone: there are only as many as
-///   tools for each principal.
-/// - Records are found by the first eight bytes of their digest: an index of integers is a third of the size, and compares
-///   faster. Two that begin alike are told apart by the whole digest in the record.
+/// - The second adds approvals and grants. A program that knows only the first cannot read a record with an approval state.
+///   It fails on that call, on lists with such a record, and on sweeps while one is due. Everything else works. So it never
+///   starts a call that waits for approval.
+/// - The third binds grants to their tool. A grant that a program of the second gives has no binding, so it covers nothing
+///   here. That program ignores bindings, so such grants stay valid for it as long as it runs.
+/// - The fourth keeps a denial as a state after it has ended. It adds errors to records and audit rows, and arguments to
+///   records. A program of the third takes such a denial to refuse the call for as long as the record keeps it.
+///
+/// A transition costs the pages that it writes, and what it puts into them:
+///
+/// - The rows of a record are a chain: the record names its last row, and each row names the one before. An index on the
+///   record would also work, but its pages are all over the file.
+/// - A scope is written once, and records and rows have its number. It stays when they are gone: a principal has at most as
+///   many scopes as there are tools.
+/// - Records are found by the first eight bytes of their digest. An index of integers is a third of the size and compares
+///   faster. The whole digest in the record tells apart two that begin alike.
 const ADDED: [&str; 4] = [
     "
     CREATE TABLE scopes (
@@ -132,7 +137,7 @@ const ADDED: [&str; 4] = [
 ",
 ];
 
-/// The version of the file, if it is a ledger; nothing if there is nothing in it.
+/// Returns the version of the file, or `None` if the file is empty.
 fn version(db: &Connection) -> Result<Option<(u32, u32)>, StoreError> {
     let tables: u32 = db
         .query_row("SELECT count(*) FROM sqlite_schema", [], |row| row.get(0))
@@ -157,7 +162,7 @@ fn version(db: &Connection) -> Result<Option<(u32, u32)>, StoreError> {
         )
 }
 
-/// Refuses what is not ours before anything is changed.
+/// Refuses what is not ours, before anything is changed.
 pub(super) fn check(db: &Connection) -> Result<(), StoreError> {
     match version(db)? {
         Some((found, _)) if found > MAJOR => Err(StoreError::NewerSchema { found, known: MAJOR }),

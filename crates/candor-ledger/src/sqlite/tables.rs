@@ -1,4 +1,4 @@
-//! What the writer does with the tables: its statements, prepared once, and the scopes that it knows.
+//! The writer's access to the tables: its statements, prepared once, and the scopes that it knows.
 
 use std::collections::HashMap;
 
@@ -15,7 +15,7 @@ use crate::outcome::OutcomeKind;
 use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
 use crate::rules::Usage;
 
-/// So many scopes are remembered.
+/// The maximum number of scopes that are kept in memory.
 const KNOWN: usize = 4_096;
 
 pub(super) struct SqliteTables<'db> {
@@ -32,14 +32,14 @@ pub(super) struct SqliteTables<'db> {
     put_usage: Statement<'db>,
     scope: Statement<'db>,
     put_scope: Statement<'db>,
-    /// The numbers of scopes that are in the file. Scopes are never removed from it.
+    /// The numbers of scopes in the file. Scopes are never removed from it.
     known: HashMap<Scope, i64>,
-    /// The last of them: most calls of a batch are of one scope.
+    /// The last scope used: most calls of a batch have the same one.
     last: Option<(Scope, i64)>,
 }
 
-/// Binds parameters by their place, one after the other: to find them by name costs more than to bind them. What is not there
-/// is left out, so all must have been cleared.
+/// Binds parameters by position, one after the other, because to find them by name costs more than to bind them. It skips a
+/// missing value, so all bindings must have been cleared.
 struct ParameterBinder<'a, 'db> {
     statement: &'a mut Statement<'db>,
     at: usize,
@@ -69,7 +69,7 @@ impl<'a, 'db> ParameterBinder<'a, 'db> {
 
 impl<'db> SqliteTables<'db> {
     pub(super) fn prepare(db: &'db Connection) -> Result<Self> {
-        // Persistent: their memory is not taken from the little that SQLite keeps at hand for statements that run.
+        // Persistent: these statements do not use the little memory that SQLite reserves for statements that run.
         let keep = |sql: &str| db.prepare_with_flags(sql, PrepFlags::SQLITE_PREPARE_PERSISTENT);
         Ok(Self {
             db,
@@ -102,9 +102,9 @@ impl<'db> SqliteTables<'db> {
         self.commit.raw_execute().map(drop)
     }
 
-    /// Undoes what was begun, if anything is left of it.
+    /// Rolls back the transaction, if one is still open.
     pub(super) fn roll_back(&mut self) {
-        // Those that were new are gone with it.
+        // New scopes are gone with the transaction.
         self.known.clear();
         self.last = None;
         if !self.db.is_autocommit() {
@@ -120,7 +120,7 @@ impl<'db> SqliteTables<'db> {
         rows::find(&mut self.find, digest)
     }
 
-    /// The number of a scope, which is given if it is new.
+    /// Returns the number of a scope, and adds the scope if it is new.
     fn scope(&mut self, scope: &Scope) -> Result<i64> {
         if let Some((last, number)) = &self.last
             && last == scope
@@ -150,7 +150,7 @@ impl<'db> SqliteTables<'db> {
         Ok(number)
     }
 
-    /// Writes a record, in the place of what is in its row if it has one.
+    /// Writes a record: over the row `place` if it has one, or as a new row.
     pub(super) fn put(
         &mut self,
         id: &RecordId,
@@ -211,7 +211,7 @@ impl<'db> SqliteTables<'db> {
         self.remove.execute([place]).map(drop)
     }
 
-    /// Appends a row of the audit and returns its number. If it is about a record: that record's last row before.
+    /// Appends an audit row and returns its number. `previous` is the last row of the record that it is about, if any.
     pub(super) fn append(
         &mut self,
         row: &AuditRow,
@@ -249,7 +249,7 @@ impl<'db> SqliteTables<'db> {
         Ok(self.db.last_insert_rowid())
     }
 
-    /// How many of a principal's questions wait. Seldom asked for, so not kept ready.
+    /// Counts the pending approval requests of a principal. It is rarely needed, so it is not prepared in advance.
     pub(super) fn waiting(&mut self, principal: &str, now: Moment) -> Result<u64> {
         self.db
             .prepare_cached(rows::COUNT_WAITING)?

@@ -1,6 +1,7 @@
-//! Numbers without a sign, in columns that have one.
+//! Unsigned integers, in signed columns.
 //!
-//! rusqlite converts `u64` without a feature before 0.38, and with a feature since; the store accepts both, so it converts by itself.
+//! Before 0.38, rusqlite converts `u64` without a feature; since then, it needs one. The store supports both versions, so it
+//! converts by itself.
 
 use rusqlite::types::{FromSql, FromSqlError, FromSqlResult, ToSqlOutput, ValueRef};
 use rusqlite::{Error, Result, Row, ToSql};

@@ -1,9 +1,9 @@
 //! The one thread that writes.
 //!
-//! To make a write durable takes a hundred times longer than the write. So it takes all commands that wait, runs them in one
-//! transaction, makes that durable, and then answers them all. A command is refused before it has written anything; if one
-//! *fails*, the transaction is undone and each runs on its own, so it takes nothing of the others with it. (A savepoint for each
-//! would do that too, and costs a copy of every page that it touches.)
+//! To make a write durable takes a hundred times longer than the write. So the thread takes all waiting commands, runs them
+//! in one transaction, makes it durable, and then answers them all. A command is refused before it has written anything. If
+//! one *fails*, the transaction is undone and each command runs on its own, so the others are not affected. (A savepoint for
+//! each would also work, but it costs a copy of every page that it touches.)
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -28,19 +28,20 @@ use crate::rules::{LedgerLimits, Quota, Usage};
 use crate::store::{Clock, StoreError, SweepReport};
 use crate::watchers::Watchers;
 
-/// At most so many commands share a transaction, so that none waits for too many others: two or three milliseconds. With 256
-/// callers at once, a call costs two thirds of what it costs in batches of 64, because a page that several touch is written once.
+/// The maximum number of commands in a transaction, so that none waits longer than two or three milliseconds for the others.
+/// With 256 concurrent callers, a call costs two thirds of what it costs in batches of 64: a page that several touch is
+/// written once.
 const BATCH: usize = 256;
 
 pub(super) struct SqliteCommand {
     pub(super) work: SqliteWork,
-    /// Used when what was done is durable.
+    /// Sends the report when the work is durable.
     pub(super) reply: oneshot::Sender<Result<SqliteReport, StoreError>>,
 }
 
 pub(super) enum SqliteWork {
     Apply(Box<Apply>),
-    /// Rows whose time is that of their transaction.
+    /// Rows that get the time of their transaction.
     Notes(Vec<AuditRow>),
     Sweep {
         most: usize,
@@ -57,7 +58,7 @@ pub(super) enum SqliteWork {
 
 pub(super) struct Apply {
     pub(super) id: RecordId,
-    /// Of the id: made by who asks, because there are many of them and one writer.
+    /// The digest of the id. Callers compute it, because there are many of them and one writer.
     pub(super) digest: RecordDigest,
     pub(super) event: Event,
     pub(super) circumstances: AuditContext,
@@ -80,7 +81,7 @@ pub(super) struct SqliteWriter {
 }
 
 impl SqliteWriter {
-    /// Until nobody can send commands any more.
+    /// Runs until no more commands can come.
     pub(super) fn run(self, queue: &Queue) {
         match SqliteTables::prepare(&self.db) {
             Ok(tables) => WriterSession { writer: &self, tables }.run(queue),
@@ -95,7 +96,7 @@ impl SqliteWriter {
     }
 }
 
-/// A writer at work.
+/// A running writer, with its prepared statements.
 struct WriterSession<'a> {
     writer: &'a SqliteWriter,
     tables: SqliteTables<'a>,
@@ -104,7 +105,7 @@ struct WriterSession<'a> {
 /// What the commands of one transaction share.
 struct Batch {
     now: Moment,
-    /// What principals had and have: read once, written once. There are few in a batch.
+    /// The usage of each principal, before and after: read once, written once. A batch has few principals.
     usage: Vec<(String, Usage, Usage)>,
     changed: Vec<RecordDigest>,
 }
@@ -118,21 +119,21 @@ impl WriterSession<'_> {
             let answered = commands.len();
             let begun = Instant::now();
             let waiting = self.write(commands, queue);
-            // Who was just answered has mostly more to say: what starts will end. Without a moment for them, callers fall into
-            // two groups that take turns, and a transaction carries half of what it could.
+            // Most callers that were just answered send another command soon, because a call that starts will end. Without a
+            // moment for them, callers fall into two groups that take turns, and a transaction carries half of what it could.
             expected = if answered > 1 { (answered + waiting).min(BATCH) } else { 1 };
             patience = (begun.elapsed() / 4).min(Duration::from_millis(1));
         }
     }
 
-    /// Returns how many came meanwhile.
+    /// Runs the commands and answers them. Returns the number of commands that arrived meanwhile.
     fn write(&mut self, mut commands: Vec<SqliteCommand>, queue: &Queue) -> usize {
         let done = self.in_one_transaction(&commands);
         let waiting = queue.len();
         match done {
             Ok((reports, changed)) => {
                 for (command, report) in commands.into_iter().zip(reports) {
-                    // Who asked may be gone; what was written stays.
+                    // The caller may be gone; the write stays.
                     let _ = command.reply.send(report);
                 }
                 changed.iter().for_each(|record| self.writer.watchers.changed(record));
@@ -145,8 +146,8 @@ impl WriterSession<'_> {
                     let _ = command.reply.send(Err(error.clone()));
                 }
             }
-            // The transaction as a whole was lost, and with it those that did nothing wrong: each on its own, then. Should it
-            // have been written in spite of the error, a command finds its own traces and is refused: never a second start.
+            // The whole transaction was lost, and with it commands that did nothing wrong: run each on its own. If it was
+            // written in spite of the error, a command finds its own traces and is refused, so there is never a second start.
             Err(_) if commands.len() > 1 => {
                 for command in commands {
                     self.write(vec![command], queue);
@@ -166,7 +167,7 @@ impl WriterSession<'_> {
         commands: &[SqliteCommand],
     ) -> Result<(Reports, Vec<RecordDigest>), StoreError> {
         let done = self.begin().and_then(|batch| self.carry_out_all(commands, batch));
-        // Some errors end the transaction, others leave that to us.
+        // Some errors end the transaction; others leave that to us.
         if done.is_err() {
             self.tables.roll_back();
         }
@@ -199,7 +200,7 @@ impl WriterSession<'_> {
                 self.tables.put_usage(principal, *has).map_err(explained)?;
             }
         }
-        // What is committed to a file without a name is lost with this process.
+        // What is committed to a deleted file is lost with this process.
         self.writer.opened.check()?;
         self.tables.commit().map_err(explained)?;
         Ok((reports, batch.changed))
@@ -296,7 +297,7 @@ impl WriterSession<'_> {
         Ok(plan.answer)
     }
 
-    /// Where in the batch it stands what a principal has.
+    /// Returns the index of the principal's usage in the batch.
     fn usage(&mut self, principal: &str, batch: &mut Batch) -> Result<usize, StoreError> {
         if let Some(at) = batch.usage.iter().position(|(known, ..)| known == principal) {
             return Ok(at);
@@ -334,8 +335,8 @@ impl WriterSession<'_> {
         }
         let age = i64::try_from(self.writer.rules.audit.as_millis()).unwrap_or(i64::MAX);
         let forget = batch.now.0.saturating_sub(age);
-        // From the oldest on, and only while they are too old: without an index on the time. The last one stays, because the
-        // next number is counted from it.
+        // From the oldest on, and only while the rows are too old, because there is no index on the time. The last row stays,
+        // because SQLite counts the next number from it.
         swept.rows = db
             .prepare_cached(
                 "DELETE FROM audit WHERE at < ?1 AND seq < (SELECT max(seq) FROM audit) AND seq < \
@@ -349,7 +350,7 @@ impl WriterSession<'_> {
     }
 }
 
-#[allow(clippy::needless_pass_by_value)] // as `map_err` gives it
+#[allow(clippy::needless_pass_by_value)] // `map_err` passes it by value
 fn explained(error: rusqlite::Error) -> StoreError {
     explain(&error)
 }

@@ -1,18 +1,19 @@
 //! Several events in one transaction.
 //!
-//! **Locks.** A record that does not exist yet has no row to lock, so what is locked is its *name*: an advisory lock, held until the
-//! end of the transaction, of every record that the transaction touches. It is taken in a statement of its own before the record
-//! is read; under READ COMMITTED each statement sees what was committed before it began, and a transaction is seen before it lets
-//! go of its locks. So whoever gets the lock reads what the last holder has left, be it a row, another row, or none. `FOR UPDATE` comes on
-//! top, against hands that do not know of the names. What a principal has in our slot (`usage`) is locked by name in the same way,
-//! and only if one of the events may change it.
+//! **Locks.** A record that does not exist yet has no row to lock. So a transaction locks the *name* of every record that it
+//! touches, with an advisory lock that it holds until its end. It takes the locks in a separate statement, before it reads
+//! the records. Under READ COMMITTED, a statement sees what was committed before it began, and a commit is visible before its
+//! locks are released. So the next holder of a lock reads what the last one left: a row, another row, or none. `FOR UPDATE`
+//! is an additional protection against programs that do not know the names. The usage of a principal in our slot (`usage`) is
+//! locked by name in the same way, but only if an event may change it.
 //!
-//! **Order.** First the records, in the order of their names' numbers, then the principals, in the order of theirs. Everybody does so; nobody
-//! waits in a circle. A sweep does not wait for records at all: what somebody holds is left to them.
+//! **Order.** First the records, in the order of their names' numbers, then the principals, in the order of theirs. Every
+//! transaction uses this order, so there are no deadlocks. A sweep does not wait for records: it skips those that others
+//! hold.
 //!
-//! **Two flights.** Locks, time, records and usage are asked for in one go. What the machine says is then written, and committed,
-//! in one go: if one of these statements is refused, the server turns the `COMMIT` behind it into a rollback.
-//! Each is a file: `read` and `write`; `planned` between them is pure. `names` has the names of the locks.
+//! **Two batches.** The first takes the locks and reads the time, the records and the usage. The second writes what the state
+//! machine returns, and commits. If the server refuses a statement of the second, it turns the `COMMIT` after it into a
+//! rollback. Each batch is a file: `read` and `write`. `planned`, between them, is pure. `names` has the names of the locks.
 
 mod names;
 mod planned;
@@ -40,7 +41,7 @@ use planned::planned;
 use read::lock_and_read;
 use write::write;
 
-/// What is to be done.
+/// The work of one command.
 pub(super) enum PgWork {
     Apply {
         id: RecordId,
@@ -49,7 +50,7 @@ pub(super) enum PgWork {
         circumstances: AuditContext,
     },
     Note(CallNote),
-    /// Always alone: see `grants`.
+    /// Always alone in its transaction: see `grants`.
     Grants(GrantChange),
 }
 
@@ -59,43 +60,43 @@ pub(super) enum PgReport {
     Grant(Option<Grant>),
 }
 
-/// Why a transaction did not become one.
+/// Why a transaction failed.
 pub(super) enum Failure {
     /// The connection was lost before anything was written.
     LostBefore(StoreError),
-    /// The connection was lost, and nobody knows whether it was written.
+    /// The connection was lost, and the transaction may have been committed.
     Lost(StoreError),
-    /// The server refused: nothing was written.
+    /// The server refused a statement, and nothing was written.
     Refused {
         error: StoreError,
-        /// It may be the fault of one of several.
+        /// One of several commands may be the cause.
         of_one: bool,
     },
 }
 
-/// What came of it.
+/// The result of a transaction.
 pub(super) struct TransactionResult {
     pub(super) reports: Vec<Result<PgReport, StoreError>>,
     pub(super) changed: Vec<RecordDigest>,
 }
 
-/// Whether to wait for records that others hold.
+/// What to do about records that other transactions hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum LockMode {
     Wait,
     Skip,
 }
 
-/// What events are judged by, and under what names records are locked.
+/// The limits and the clock for events, the names of the locks, and our slot.
 pub(super) struct StoreContext {
     pub(super) rules: LedgerLimits,
     pub(super) clock: Clock,
     pub(super) names: Names,
-    /// Where this instance counts what principals have.
+    /// The slot in which this replica counts usage.
     pub(super) slot: i64,
 }
 
-/// All statements of a transaction, so that none is prepared in the middle of one: that would change the order of what goes out.
+/// Prepares all statements of a transaction. To prepare one in the middle would change the order in which they are sent.
 pub(super) async fn prepare(session: &PgSession) -> Result<(), Error> {
     let all = [
         rows::LOCK,
@@ -118,7 +119,7 @@ pub(super) fn begun() -> &'static str {
     &BEGUN
 }
 
-/// Lets all of it happen, or nothing.
+/// Applies all of the work, or nothing.
 pub(super) async fn run(
     session: &PgSession,
     judge: &StoreContext,
@@ -151,8 +152,8 @@ pub(super) async fn run(
                 let changed = planned.records.keys().copied().collect();
                 return Ok(TransactionResult { reports: planned.reports, changed });
             }
-            // Time had more to do than the events, so what these principals have changes too. To lock them now would be out of
-            // order: from the beginning, then, and nothing was written yet.
+            // Time alone also changed the usage of these principals. To lock it now would break the lock order. Nothing is
+            // written yet, so start over.
             Err(missing) => {
                 roll_back(session).await?;
                 principals.extend(missing);
@@ -172,7 +173,7 @@ pub(super) async fn roll_back(session: &PgSession) -> Result<(), Failure> {
     }
 }
 
-/// The transaction has failed before anything was written.
+/// Ends a transaction that failed before anything was written.
 async fn undone(session: &PgSession, error: &Error) -> Failure {
     if is_refusal(error) {
         let of_one = is_of_one(error);
@@ -193,7 +194,7 @@ async fn undone_for(session: &PgSession, error: StoreError) -> Failure {
     }
 }
 
-/// Of an event of which we do not know better, yes.
+/// Returns true unless the event is known not to change usage.
 fn may_change_usage(event: &Event) -> bool {
     !matches!(event, Event::Dispatch(_) | Event::Heartbeat(_) | Event::Release(_))
 }

@@ -1,10 +1,11 @@
-//! What locks are called.
+//! The names of locks.
 
 use sha2::{Digest as _, Sha256};
 
 use crate::id::RecordDigest;
 
-/// Names of locks. They are the whole database's, so the schema is part of them; should two meet, somebody waits without need.
+/// The names of locks. Locks belong to the whole database, so a name includes the schema. If two names collide, a transaction
+/// waits without need.
 pub(in super::super) struct Names(String);
 
 impl Names {
@@ -28,7 +29,7 @@ impl Names {
         self.name("migration", b"")
     }
 
-    /// Held, and shared, by all that write.
+    /// The name of the lock that every writer holds, shared.
     pub(in super::super) fn writing(&self) -> i64 {
         self.name("writing", b"")
     }

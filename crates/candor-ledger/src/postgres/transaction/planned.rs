@@ -1,4 +1,4 @@
-//! Between the flights: what the machine makes of what was read. Pure.
+//! Between the two batches: plans the writes from what was read. Pure.
 
 use std::collections::{HashMap, HashSet};
 
@@ -15,21 +15,21 @@ use crate::plan::plan;
 use crate::rules::Usage;
 use crate::store::StoreError;
 
-/// What it will write.
+/// What a transaction will write.
 #[derive(Default)]
 pub(super) struct TransactionPlan<'a> {
     pub(super) reports: Vec<Result<PgReport, StoreError>>,
     pub(super) rows: Vec<AuditInsert>,
-    /// Records that change; `None` if they are to be removed.
+    /// Records that change. `None` removes a record.
     pub(super) records: HashMap<RecordDigest, (&'a RecordId, Option<LoadedRecord>)>,
     pub(super) usage: HashMap<&'a str, Usage>,
     waiting: HashMap<&'a str, u64>,
 }
 
-/// What a principal has that was not asked for. A change of it can be seen, and is not believed.
+/// A stand-in for usage that was not read. It shows that a plan changes the usage, but the new value is meaningless.
 const UNKNOWN: Usage = Usage { records: 1 << 60, bytes: 1 << 60, hour: -1, fresh: 0 };
 
-/// What all of it makes of what was read. `Err`: whose usage must be known, too.
+/// Plans the writes of all work. `Err` has the principals whose usage must be read, too.
 pub(super) fn planned<'a>(
     judge: &StoreContext,
     work: &'a [PgWork],
@@ -49,7 +49,7 @@ pub(super) fn planned<'a>(
             PgWork::Apply { digest, .. }
                 if locked.as_ref().is_some_and(|locked| !locked.contains(digest)) =>
             {
-                // Somebody is at it, so it is looked after.
+                // Another transaction holds the record and looks after it.
                 Ok(PgReport::Answer(EventReply::Done))
             }
             PgWork::Apply { id, digest, event, circumstances } => {

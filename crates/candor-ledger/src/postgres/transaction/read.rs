@@ -1,4 +1,4 @@
-//! The first flight: locks, the time, the records and what their principals have.
+//! The first batch: locks, the time, the records, and the usage of their principals.
 
 use std::collections::{BTreeSet, HashMap, HashSet};
 
@@ -14,7 +14,7 @@ use crate::id::{Moment, RecordDigest};
 use crate::record::Record;
 use crate::store::StoreError;
 
-/// A record in the course of a transaction.
+/// A record during a transaction.
 #[derive(Clone)]
 pub(super) struct LoadedRecord {
     pub(super) record: Record,
@@ -27,13 +27,13 @@ pub(super) struct TransactionReads {
     pub(super) first_row: i64,
     pub(super) records: HashMap<RecordDigest, LoadedRecord>,
     pub(super) usage: HashMap<String, PrincipalUsage>,
-    /// How many questions wait, of those who ask.
+    /// The number of pending approval requests of each principal that asks for another.
     pub(super) waiting: HashMap<String, u64>,
 }
 
 type QueryResult<T> = Result<Result<T, StoreError>, Error>;
 
-/// Which records are ours for the length of the transaction: all of them, if they were waited for.
+/// The records that this transaction has locked. `None` means all of them, because it waited for them.
 pub(super) type LockedRecords = Option<HashSet<RecordDigest>>;
 
 pub(super) async fn lock_and_read(
@@ -60,7 +60,7 @@ pub(super) async fn lock_and_read(
     let mut in_order: Vec<i64> = names.keys().copied().collect();
     in_order.sort_unstable();
 
-    // Each of them is among the principals, too.
+    // Every one of them is also in `principals`.
     let askers: BTreeSet<&str> = work
         .iter()
         .filter_map(|work| match work {
@@ -74,7 +74,7 @@ pub(super) async fn lock_and_read(
         "BEGIN ISOLATION LEVEL READ COMMITTED READ WRITE; SELECT pg_advisory_xact_lock_shared({})",
         judge.names.writing()
     );
-    // Prepared before: what follows goes out in the order in which it stands, without waiting.
+    // Prepare first: the statements below are then sent in this order, without waiting.
     let begun = session.prepared(begun()).await?;
     let find = session.prepared(rows::FIND_LOCKED).await?;
     let (locked, now, found, usage) = match held {
@@ -169,7 +169,7 @@ async fn lock_usage(
         let counted: i64 = row.try_get(1)?;
         waiting.insert(row.try_get(0)?, u64::try_from(counted).unwrap_or(0));
     }
-    // Who has nothing yet has no row either.
+    // A principal without usage has no row.
     let mut usage: HashMap<String, PrincipalUsage> =
         principals.iter().map(|name| ((*name).to_owned(), PrincipalUsage::default())).collect();
     for row in &found? {

@@ -1,4 +1,4 @@
-//! The second flight: what was planned, and its end.
+//! The second batch: writes the plan and commits.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -31,7 +31,7 @@ pub(super) async fn write(
         .iter()
         .filter_map(|(digest, (id, after))| {
             let LoadedRecord { record, last_row } = after.as_ref()?;
-            // A record's own number is that of the row that tells of its beginning.
+            // A record's own number is that of its first audit row.
             let first = planned.rows.iter().find(|row| row.record.as_ref() == Some(digest));
             let row = first.map_or(*last_row, |row| row.seq);
             let columns = Columns::of(&record.state);
@@ -50,7 +50,7 @@ pub(super) async fn write(
         return roll_back(session).await;
     }
 
-    // A statement that the driver cannot even send must not be missing from what is committed: sending comes first, and in order.
+    // A commit must not follow if the driver cannot even send a statement. So all statements are sent before it, in order.
     let all_sent = AtomicBool::new(true);
     let send = async |is_needed: bool, sql: &'static str, arrays: &rows::Arrays<'_>| {
         if !is_needed {
@@ -85,7 +85,7 @@ pub(super) async fn write(
     let written = appended.and(removed).and(put).and(used);
     match (written, committed) {
         (Ok(()), Ok(())) => Ok(()),
-        // The transaction has an end, and it is not the good one.
+        // The transaction ended with a rollback.
         (Err(error), Ok(())) if is_refusal(&error) => {
             Err(Failure::Refused { error: explain(&error), of_one: is_of_one(&error) })
         }
