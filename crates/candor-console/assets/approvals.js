@@ -1,4 +1,4 @@
-// Approvals: questions arrive by themselves, and a decision is on exactly what was shown.
+// Approvals: requests appear as they arrive, and a decision covers exactly what the page showed.
 
 import { ask, base, code, heard, say, told } from "./console.js";
 import { make } from "./result.js";
@@ -23,10 +23,10 @@ function grant(card) {
   return wanted;
 }
 
-/** A link to its operation. */
+/** A link to the card's operation. */
 const operation = (card) => make("a", { href: `${base}/ui/history/${card.dataset.id}` }, "View operation");
 
-/** What comes next for a call that was decided. */
+/** Says what comes next for a call that was decided. */
 function tellDecided(card, verb) {
   const [word, next] = verb === "approve" ? ["approved", ". It starts now if its caller still waits. Otherwise the caller must repeat the call within 15 minutes. "] : ["denied", ". The caller gets the denial. "];
   done.replaceChildren(`You ${word} `, make("span", { class: "name" }, card.querySelector(".name").textContent), next, operation(card));
@@ -34,7 +34,7 @@ function tellDecided(card, verb) {
 }
 
 async function decide(card, button) {
-  // Of a secret nothing is chosen beforehand.
+  // A secret has no preselected choice.
   const open = button.dataset.with === "grant" && [...card.querySelectorAll("[data-like]")].find((select) => !select.value);
   if (open) {
     complain(`Choose what ${open.dataset.like} may be: it is a secret, so a grant cannot match its value.`);
@@ -55,9 +55,9 @@ async function decide(card, button) {
     decided = card;
     await refresh();
   } else {
-    // Where to look on the command line is not what is needed here.
+    // Omit the hint for the command line.
     complain((await told(response)).replace(/ (See|Review it again): candor .*$/, ""));
-    // Somebody was quicker, or it is another question by now. What cannot be read still waits for a no.
+    // Another reviewer was faster, or the request changed. A request that cannot be read can still be denied.
     const over = response.status === 409 && (await code(response)) !== "request_unreadable";
     if (over) trouble.append(" ", operation(card));
     card.querySelectorAll("button").forEach((one) => { one.disabled = over; });
@@ -65,23 +65,23 @@ async function decide(card, button) {
   }
 }
 
-/** The card that was decided here last, until it is gone. */
+/** The last card that was decided here, until it is gone. */
 let decided = null;
 
-/** Looks at the desk are numbered: how many there were, and which of them was seen last. */
+/** Refreshes are numbered: how many were started, and which of them was shown last. */
 let looked = 0;
 let seen = 0;
 
-/** When a card was last taken away, so that others moved to where it had been. */
+/** When a card was last removed, so that others moved to its place. */
 let moved = -Infinity;
 
-/** Nobody has read what has come under their pointer in this time. */
+/** After a move, nothing can be approved for this time, in milliseconds: the reviewer has not read the new card under the pointer yet. */
 const UNREAD = 600;
 
-/** Whether the last look saw nothing. */
+/** True if the last refresh failed. */
 let blind = false;
 
-/** A piece of a page, as the server sends it. No text becomes markup here: the policy of our pages forbids that to all scripts. */
+/** Fetches a part of a page, as a document. The content security policy forbids all scripts to turn text into markup. */
 function part(url) {
   return new Promise((resolve) => {
     const request = new XMLHttpRequest();
@@ -99,16 +99,16 @@ function part(url) {
   });
 }
 
-/** Takes in what is new, and leaves alone what somebody is looking at or typing into. */
+/** Adds what is new. Leaves alone the cards that a reviewer reads or types into. */
 async function refresh() {
   if ("one" in desk.dataset) return;
   const mine = ++looked;
   const fresh = await part(`${base}/ui/approvals?part=desk`);
-  // Somebody who looked later has been answered earlier: what they saw is newer.
+  // A later refresh was answered earlier, so the page is newer.
   if (!fresh || mine < seen) return;
   seen = mine;
   const [was, now] = [desk.querySelector("#questions"), fresh.querySelector("#questions")];
-  // Two callers who want the same put the same question, each for a call of their own. And one that had no room may have it now.
+  // The version is not enough: two callers may send the same call. And a card that was too large may have enough space now.
   const name = (card) => `${card.dataset.id} ${card.dataset.version} ${"large" in card.dataset}`;
   const kept = new Map([...was.querySelectorAll("[data-version]")].map((card) => [name(card), card]));
   const inside = was.contains(document.activeElement);
@@ -116,16 +116,16 @@ async function refresh() {
   for (const card of cards) card.querySelectorAll("[autofocus]").forEach((one) => one.removeAttribute("autofocus"));
   const same = cards.length === was.children.length && cards.every((card, at) => card === was.children[at]);
   if (!same) {
-    // Moving a node takes its focus away, so only what is gone or new is touched.
+    // Moving a node takes its focus away, so touch only what is gone or new.
     for (const card of [...was.children]) {
       if (cards.includes(card)) continue;
-      // Only what stood below it moves.
+      // Only what was below it moves.
       if ("version" in card.dataset && card.nextElementSibling) moved = performance.now();
       card.remove();
     }
     cards.forEach((card, at) => { if (was.children[at] !== card) was.insertBefore(card, was.children[at] ?? null); });
   }
-  // Who has decided goes on with the next, whichever look it is that has taken the card away.
+  // After a decision the next card gets the focus, whichever refresh removed the decided one.
   const moveOn = decided && !decided.isConnected;
   if ((moveOn || inside) && !was.contains(document.activeElement)) (was.querySelector("[data-decide=deny]") ?? document.getElementById("main")).focus();
   if (moveOn) decided = null;
@@ -136,7 +136,7 @@ async function refresh() {
   count();
 }
 
-/** The time that is left, as it goes by. */
+/** Updates the time that is left. */
 function count() {
   for (const card of desk.querySelectorAll("[data-until]")) {
     const left = Math.max(0, Math.round((Date.parse(card.dataset.until) - Date.now()) / 1000));

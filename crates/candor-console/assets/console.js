@@ -1,30 +1,30 @@
-// What all pages do: log in by the link's token, talk to the server, say what waits, and answer to keys.
+// Common to all pages: log in with the token of a link, call the server, show what needs approval, and handle keys.
 
 const meta = (name) => document.querySelector(`meta[name="${name}"]`)?.content ?? "";
 export const base = meta("candor-base");
 export const operator = document.body.dataset.operator === "true";
 
-// Cookies go to every port of a host, so another server on this machine may have ours. What proves that we are a page of this one
-// stands in storage, which is for one origin alone, its port included, and which all its tabs share.
+// Browsers send cookies to every port of a host, so another server on this machine may have ours. The proof shows that a request
+// comes from a page of this server. It is in local storage, which belongs to one origin, port included, and which all tabs share.
 const KEPT = `candor:${base}`;
-/** Keeps the proof, and behind it whose it is: so other tabs learn of both at once. */
+/** Stores the proof together with its principal, so that other tabs learn both at once. */
 function keep(proof, principal) {
-  // A browser may be told to keep nothing; then one can look, and log in again for what is to be done.
-  try { if (proof) localStorage.setItem(KEPT, `${proof} ${principal}`); else localStorage.removeItem(KEPT); } catch { /* said by the banner */ }
+  // A browser may be set to store nothing. Then the user can read, and must log in again to act.
+  try { if (proof) localStorage.setItem(KEPT, `${proof} ${principal}`); else localStorage.removeItem(KEPT); } catch { /* The banner says so. */ }
 }
 function kept() {
   try { return localStorage.getItem(KEPT)?.split(" ")[0]; } catch { return undefined; }
 }
-/** Whether somebody has logged in since this was the proof: then what was refused with it says nothing. */
+/** Returns true if a newer login has replaced this proof. Then a refusal of the old proof means nothing. */
 const anew = (proof) => Boolean(kept()) && kept() !== proof;
 
 const banner = document.getElementById("banner");
-/** Lets somebody log in who seemed to be. */
+/** Shows the login banner to a user who seemed to be logged in. */
 function wantLogIn() {
   if (banner) banner.hidden = false;
 }
 
-/** Asks the server, and brings the proof that it is we who ask. A server that is not there gives an answer, too: of type `error`. */
+/** Sends a request with the proof. If the server cannot be reached, returns a response of type `error`. */
 export async function ask(method, path, body, headers = {}, signal) {
   const init = { method, headers: { Accept: "application/json", ...headers }, credentials: "same-origin", signal };
   const proof = kept();
@@ -42,10 +42,10 @@ export async function ask(method, path, body, headers = {}, signal) {
   return response;
 }
 
-/** The word of a problem, for programs. */
+/** The code of a problem, for programs. */
 export const code = (response) => response.clone().json().then((problem) => problem.code, () => undefined);
 
-/** What a problem says, for people. */
+/** The message of a problem, for users. */
 export async function told(response) {
   if (response.type === "error") return "The server cannot be reached.";
   try {
@@ -56,7 +56,7 @@ export async function told(response) {
   }
 }
 
-/** Says something to who cannot see it happen. */
+/** Announces a change to screen readers. */
 export function say(text) {
   const live = document.getElementById("live");
   live.textContent = "";
@@ -67,7 +67,7 @@ function typing(target) {
   return target.matches?.("input, textarea, select, [contenteditable]") ?? false;
 }
 
-/** Exchanges a token for a cookie and a proof. Gives why not, if not. */
+/** Exchanges a token for a cookie and a proof. Returns why it failed, or an empty text. */
 async function logIn(token) {
   const response = await ask("POST", "/ui/session", { token });
   if (!response.ok) return told(response);
@@ -78,25 +78,25 @@ async function logIn(token) {
 }
 
 const who = document.querySelector("[data-who]");
-/** Whoever is still the same goes on with what they were writing; for another it is another page. */
+/** Keeps the page and its input for the same principal. Reloads it for another one. */
 function goOn(principal) {
   if (who?.textContent !== principal) { location.reload(); return false; }
   banner.hidden = true;
   dispatchEvent(new Event("candor:logged-in"));
   return true;
 }
-// Whoever logs in does so for all tabs that know somebody, also for the one that listens.
+// A login counts for all tabs that have a principal, including the one that listens.
 addEventListener("storage", ({ key, newValue }) => {
   if (key === KEPT && newValue && who) goOn(newValue.slice(newValue.indexOf(" ") + 1));
 });
 
 const login = document.querySelector("form.login");
-/** Says why somebody was not let in; or no longer. */
+/** Shows why a login failed, or clears the message. */
 function refuse(why) {
   const place = login?.querySelector("[role=alert]");
   if (place) { place.textContent = why; place.hidden = !why; } else say(why);
 }
-// Without a script the form logs in, too, for who wants to look.
+// Without a script, the form also logs in, but only to read.
 login?.addEventListener("submit", async (event) => {
   event.preventDefault();
   const field = login.elements.token;
@@ -105,19 +105,19 @@ login?.addEventListener("submit", async (event) => {
   if (why) { field.focus(); field.select(); } else field.value = "";
 });
 
-// The token stands in the link's fragment, which is sent to nobody. It is exchanged once, and leaves the address.
+// The token is in the link's fragment, which is never sent. It is exchanged once, and removed from the address.
 async function logInByLink() {
   const token = new URLSearchParams(location.hash.slice(1)).get("token");
   if (!token) return;
   history.replaceState(null, "", location.pathname + location.search);
-  // Anybody can make a link. One with a token of their own would make whoever decides here act in their name.
+  // Anyone can make a link. A link with the author's own token would make the operator act in the author's name.
   if (who && operator && kept() && banner.hidden) return;
   const why = await logIn(token);
   if (why) { wantLogIn(); refuse(why); }
 }
 logInByLink();
 addEventListener("hashchange", logInByLink);
-// A cookie whose proof is not here was given to another page, or what was kept has been cleared away.
+// The cookie is here without its proof: another page has the proof, or the storage was cleared.
 if (banner?.hidden && !kept()) wantLogIn();
 
 document.addEventListener("click", async (event) => {
@@ -126,7 +126,7 @@ document.addEventListener("click", async (event) => {
   if (button.dataset.do === "log-out") {
     const response = await ask("DELETE", "/ui/session");
     const still = document.getElementById("still");
-    // The cookie ends by the server's answer alone.
+    // Only the server's response ends the cookie.
     if (!response.ok) { still.textContent = `You are still logged in. ${await told(response)}`; still.hidden = false; return; }
     keep(null);
     location.reload();
@@ -137,7 +137,7 @@ document.addEventListener("click", async (event) => {
       await navigator.clipboard.writeText(source.textContent);
       button.textContent = "Copied";
     } catch {
-      // Without a safe origin there is no clipboard; what is selected can be copied by hand.
+      // Without a secure origin there is no clipboard. The user can copy the selected text.
       getSelection().selectAllChildren(source);
       button.textContent = "Press Ctrl+C";
     }
@@ -146,7 +146,7 @@ document.addEventListener("click", async (event) => {
   }
 });
 
-// Keys: single letters, and never while somebody types.
+// Keys: single letters, and never while the user types.
 const places = { t: "/ui/tools", a: "/ui/approvals", h: "/ui/history", r: "/ui/resources", s: "/ui/server" };
 let going = 0;
 addEventListener("keydown", (event) => {
@@ -172,7 +172,7 @@ addEventListener("keydown", (event) => {
   }
 });
 
-/** How many calls wait, in the navigation, the title and the icon. */
+/** Shows the number of pending requests in the navigation, the title and the icon. */
 function waiting(count) {
   const badge = document.getElementById("waiting");
   if (!badge) return;
@@ -184,18 +184,18 @@ function waiting(count) {
   document.querySelector("link[rel=icon]").href = `${base}/ui/assets/${count ? "icon-waiting.svg" : "icon.svg"}`;
 }
 
-/** Whether something was heard of what waits. A page's own script may come later than that. */
+/** True if a message about pending requests has arrived. A page's own script may load after that. */
 export let heard = false;
 
-// Whoever may decide hears of every question as it comes. A browser opens only a few connections to a server, so its tabs share
-// one: the first listens and tells the others; when it is closed, the next takes its place.
+// An operator's page receives every request as it arrives. A browser opens only a few connections to a server, so its tabs share
+// one: the first listens and tells the others; if it closes, the next takes its place.
 if (operator && document.getElementById("waiting")) {
   const tabs = new BroadcastChannel(`candor:${base}`);
   const WHAT = "what is known?";
   let known;
   const lost = document.getElementById("lost");
   let since;
-  /** Says that nobody is there, if that lasts; or that somebody is again. */
+  /** Shows that the server cannot be reached, if that lasts, or that it is back. */
   const miss = (gone) => {
     clearTimeout(since);
     if (!gone) lost.hidden = true;
@@ -213,20 +213,20 @@ if (operator && document.getElementById("waiting")) {
   };
   const tell = (said) => { hear(said); tabs.postMessage(said); };
   let listens = false;
-  /** A server that has no room for one more, or whose proxy is there without it, is asked again after so long. */
+  /** Milliseconds until a new attempt, if the server has no capacity, or a proxy responds without it. */
   const AGAIN = 3000;
   const listen = () => {
     listens = true;
     const source = new EventSource(`${base}/approvals/events`);
     source.addEventListener("waiting", (event) => tell(JSON.parse(event.data)));
-    // A browser tries again by itself, but not where it was refused.
+    // A browser reconnects by itself, but not after a refusal.
     source.addEventListener("error", async () => {
       if (source.readyState !== EventSource.CLOSED) { tell({ lost: true }); return; }
       const proof = kept();
       const { ok, status } = await ask("GET", "/approvals/grants");
       if (anew(proof)) { listen(); return; }
       if (status !== 401 && status !== 403) { tell({ lost: !ok }); setTimeout(listen, AGAIN); return; }
-      // A server that was started anew knows nobody.
+      // A server that was restarted knows no logins.
       addEventListener("candor:logged-in", listen, { once: true });
       tell({ out: status === 401 });
     });
@@ -235,7 +235,7 @@ if (operator && document.getElementById("waiting")) {
     if (data !== WHAT) hear(data);
     else if (listens && known) tabs.postMessage(known);
   });
-  // Without a safe origin there are no locks; then each tab listens for itself.
+  // Without a secure origin there are no locks, so each tab listens for itself.
   if (navigator.locks) navigator.locks.request(`candor:${base}`, () => { listen(); return new Promise(() => {}); });
   else listen();
   tabs.postMessage(WHAT);

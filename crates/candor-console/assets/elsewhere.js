@@ -1,4 +1,4 @@
-// The call that is being written, in the notations of others.
+// The current call in other notations.
 import { base } from "./console.js";
 
 const by = (id) => document.getElementById(id);
@@ -6,7 +6,7 @@ const quoted = (text) => `'${text.replaceAll("'", "'\\''")}'`;
 const bare = (text) => (/^[A-Za-z0-9_@%+=:,./-]+$/.test(text) ? text : quoted(text));
 const isJson = (text) => { try { JSON.parse(text); return true; } catch { return false; } };
 
-/** Writes them all: `text` is the JSON of `value`, as it would be sent. */
+/** Writes all notations. `text` is the JSON of `value`, as the page would send it. */
 export function elsewhere(tool, path, key, value, text) {
   const here = location.origin + base;
   by("as-curl").textContent = [
@@ -16,7 +16,7 @@ export function elsewhere(tool, path, key, value, text) {
     ...(key ? [`-H ${quoted(`Idempotency-Key: ${key}`)}`] : []),
     `-d ${quoted(text)}`,
   ].join(" \\\n  ");
-  // A text that is JSON would be taken for it, and one behind @ for the name of a file.
+  // The command line parses a text that is JSON, and reads one that starts with @ as the name of a file.
   const simple = (v) => ["number", "boolean"].includes(typeof v) || (typeof v === "string" && v !== "" && !v.startsWith("@") && !isJson(v));
   const plain = Object.entries(value).every(([name, v]) => /^[A-Za-z_][\w-]*$/.test(name) && simple(v));
   const given = plain ? Object.entries(value).map(([name, v]) => bare(`${name}=${v}`)) : ["--arguments", quoted(text)];

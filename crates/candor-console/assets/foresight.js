@@ -1,4 +1,4 @@
-// What a call would do, as the server says it: the panel beside the form.
+// The panel beside the form: what a call would do, as the server reports it.
 import { json, make } from "./result.js";
 
 const by = (id) => document.getElementById(id);
@@ -24,15 +24,15 @@ const records = {
   ledger_unavailable: () => "The ledger is unavailable.",
 };
 
-/** Returns true if the tool does not declare its effect: the verdict is only what must be assumed. */
+/** Returns true if the tool does not declare its effect, so that the worst case applies. */
 export const isUnclassified = ({ sources }) => Object.values(sources).every((source) => source === "default");
 
-/** Says all that the server's answer says. `errors` are its errors, each with the name of its field. */
+/** Shows the server's answer. `errors` are its errors, each with the name of its field. */
 export function foretell(panel, answer, errors) {
   panel.dataset.state = answer.exact ? "exact" : "partial";
   const unclassified = isUnclassified(answer);
   panel.dataset.verdict = unclassified ? "unclassified" : answer.effect;
-  // A word that is not known here is not taken for a harmless one.
+  // An unknown word does not count as a harmless one.
   const effect = Object.hasOwn(exactly, answer.effect) ? answer.effect : "changes_or_deletes";
   const words = (answer.exact ? exactly : possibly)[effect];
   const color = effect === "changes_or_deletes" ? "deletes" : effect;
@@ -57,7 +57,7 @@ export function foretell(panel, answer, errors) {
   by("answer").textContent = json(answer);
 }
 
-/** Says why nothing can be said. */
+/** Shows why there is no answer. */
 export function cannotTell(panel, why) {
   panel.dataset.state = "unknown";
   by("fits").textContent = why;

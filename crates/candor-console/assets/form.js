@@ -1,5 +1,5 @@
-// A form that was made of a schema: what it holds as a value, a value into it, and where in it a JSON Pointer leads.
-// What a field is stands in its data-kind; a field that is left blank is left out.
+// A form that was made from a schema: reads its value, writes a value into it, and finds the field of a JSON Pointer. `data-kind`
+// says what a field is. A blank field is omitted.
 import { say } from "./console.js";
 
 const exact = (text) => {
@@ -7,17 +7,17 @@ const exact = (text) => {
   return String(number) === text || !JSON.rawJSON ? number : JSON.rawJSON(text);
 };
 
-/** JSON as a value; numbers that a double cannot hold keep their digits, where the browser can do that. */
+/** Parses JSON. Numbers that a double cannot hold keep their digits, if the browser can do that. */
 export const parse = (text) => JSON.parse(text, (_, value, context) =>
   typeof value === "number" && context?.source ? exact(context.source) : value);
 
 const isObject = (value) => Boolean(value) && typeof value === "object" && !Array.isArray(value) && !JSON.isRawJSON?.(value);
 
-/** The same text for values that are the same. */
+/** Returns the same text for equal values. */
 export const canon = (value) => JSON.stringify(value, (_, v) =>
   isObject(v) ? Object.fromEntries(Object.entries(v).sort(([a], [b]) => (a < b ? -1 : 1))) : v);
 
-/** Whether all of a value is in another one, which has nothing more than what must be there and is still blank. */
+/** Returns true if the first value contains all of the second, and nothing more than required members that are still blank. */
 export function covers(whole, value) {
   if (Array.isArray(whole) && Array.isArray(value)) return whole.length === value.length && whole.every((item, at) => covers(item, value[at]));
   if (!isObject(whole) || !isObject(value)) return canon(whole) === canon(value);
@@ -33,14 +33,14 @@ const chosen = (node) => kids(node, ".shape > .field").find((field) => !field.hi
 const rows = (node) => kids(node, ".items > li");
 const NUMBER = /^-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d+)?$/;
 
-/** What a field holds. `there` is for what is there even if it is blank: an item of a list. */
+/** Reads the value of a field. `there` is for a value that exists even if it is blank: a list item. */
 export function read(node, wrong = [], there = false) {
   if (nullBox(node)?.checked) return null;
   const kept = there || "required" in node.dataset;
   const blank = there ? null : undefined;
   const text = control(node)?.value ?? "";
   switch (node.dataset.kind) {
-    // Arguments are an object, also while no shape is chosen.
+    // Arguments are an object, even if no shape is chosen.
     case "only": return read(kid(node, ".field"), wrong, true) ?? {};
     case "text": return text || there || "empty" in control(node).dataset ? text : undefined;
     case "number": return text.trim() === "" ? blank : NUMBER.test(text.trim()) ? exact(text.trim()) : text;
@@ -83,7 +83,7 @@ export function read(node, wrong = [], there = false) {
   return undefined;
 }
 
-/** Puts a value into a field. What does not fit is not there afterwards: compare with what is read. */
+/** Writes a value into a field. What the field cannot hold is lost, so compare the result of `read`. */
 export function write(node, value) {
   const box = nullBox(node);
   if (box) box.checked = value === null;
@@ -141,7 +141,7 @@ export function write(node, value) {
   }
 }
 
-/** The field that a JSON Pointer leads to, or the last one on the way. */
+/** Returns the field of a JSON Pointer, or the last one on the way. */
 export function locate(root, pointer) {
   let node = root.dataset.kind === "only" ? kid(root, ".field") : root;
   for (const raw of pointer.split("/").slice(1)) {
@@ -157,10 +157,10 @@ export function locate(root, pointer) {
   return node === root ? null : node;
 }
 
-/** What takes the focus in a field. */
+/** Returns the element that takes the focus of a field. */
 export const target = (node) => control(node) ?? node;
 
-// Ids are made unique again in what is copied from a template.
+// A copy of a template gets unique ids again.
 let copies = 0;
 function copy(template) {
   copies += 1;
@@ -197,7 +197,7 @@ function choose(node, at) {
 const uuid = () => crypto.randomUUID?.() ?? "10000000-1000-4000-8000-100000000000".replace(/[018]/g, (c) =>
   (c ^ (crypto.getRandomValues(new Uint8Array(1))[0] & (15 >> (c / 4)))).toString(16));
 
-/** Lets lists grow and shrink, and shapes be chosen; `changed` hears of it. */
+/** Lets lists grow and shrink, and shapes be chosen. Calls `changed` after each change. */
 export function live(form, changed) {
   form.addEventListener("click", (event) => {
     const button = event.target.closest("[data-form]");
@@ -224,7 +224,7 @@ export function live(form, changed) {
   });
   form.addEventListener("input", (event) => {
     event.target.removeAttribute("data-empty");
-    // Who types means what is typed.
+    // Typing a value unchecks `null`.
     const box = event.target.closest(".field") && nullBox(event.target.closest(".field"));
     if (box && event.target !== box) box.checked = false;
     changed();

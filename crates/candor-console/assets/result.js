@@ -1,9 +1,9 @@
-// What a call has given: text, a tree, pictures, sound, links. Nothing of it is ever taken for markup.
+// The result of a call: text, a tree, pictures, sound, links. Nothing in it is ever treated as markup.
 
-// What cannot be seen, or changes how others are seen: the same characters as the server shows as escapes.
+// Characters that are invisible, or change how others appear: the same ones that the server shows as escapes.
 const ODD = /(?![\n\t]|\r\n)[\p{Cc}\u{ad}\u{34f}\u{61c}\u{115f}\u{1160}\u{17b4}\u{17b5}\u{180b}-\u{180f}\u{200b}-\u{200f}\u{2028}-\u{202e}\u{2060}-\u{206f}\u{2800}\u{3164}\u{fe00}-\u{fe0f}\u{feff}\u{ffa0}\u{fff9}-\u{fffb}\u{1d173}-\u{1d17a}\u{e0000}-\u{e0fff}]/gu;
 
-/** A text of somebody else, as what stands in a page. */
+/** Returns untrusted text as nodes of a page. */
 function shown(text) {
   const pieces = [];
   let from = 0;
@@ -14,7 +14,7 @@ function shown(text) {
   return [...pieces, text.slice(from)];
 }
 
-/** JSON that means the same, and in which everything is seen. */
+/** Returns JSON with the same meaning, in which every character is visible. */
 export const json = (value) => JSON.stringify(value, null, 2).replace(ODD, (c) =>
   Array.from({ length: c.length }, (_, at) => `\\u${c.charCodeAt(at).toString(16).padStart(4, "0")}`).join(""));
 
@@ -27,7 +27,7 @@ export function make(tag, attributes = {}, ...children) {
 
 const isTree = (value) => value !== null && typeof value === "object";
 
-/** The first plain members of what is closed: enough to tell one from the next. */
+/** Returns the first plain members of a closed node: enough to tell it from the next. */
 function gist(entries, isList) {
   const plain = entries.filter(([, value]) => !isTree(value)).slice(0, 3);
   const words = plain.map(([key, value]) => (isList ? "" : `${key}: `) + String(value).slice(0, 80)).join(", ").replace(/\s+/g, " ");
@@ -35,7 +35,7 @@ function gist(entries, isList) {
   return cut.length > 60 ? `${cut.slice(0, 60).join("")}…` : words;
 }
 
-/** A value as a tree that opens. The first levels are open. */
+/** Returns a value as a tree that opens. The first levels are open. */
 function tree(value, name, depth = 0) {
   const label = name === undefined ? [] : [make("span", { class: "k" }, name), " "];
   if (!isTree(value)) {
@@ -47,7 +47,7 @@ function tree(value, name, depth = 0) {
   if (!entries.length) return make("div", {}, ...label, make("span", { class: "soft" }, open + close));
   const details = make("details", {}, make("summary", {}, ...label, make("span", { class: "soft" }, `${open} ${entries.length} ${close}`),
     make("span", { class: "soft gist" }, ` ${gist(entries, Array.isArray(value))}`)));
-  // Not before it is looked at: a result may be large.
+  // Not before it is opened: a result may be large.
   const fill = () => {
     if (details.childElementCount === 1) {
       details.append(make("div", { class: "inside" }, ...entries.slice(0, 500).map(([key, inner]) => tree(inner, key, depth + 1))));
@@ -71,7 +71,7 @@ function media(kind, item) {
   return make("audio", { src: source, controls: "" });
 }
 
-/** A link where it leads to the web; otherwise its text. */
+/** Returns a link if it leads to the web, or its text otherwise. */
 function link(uri, text = uri) {
   const web = /^https?:\/\//i.test(uri);
   return web ? make("a", { href: uri, target: "_blank", rel: "noopener noreferrer nofollow" }, text) : make("span", { class: "mono" }, text === uri ? uri : `${text} (${uri})`);
@@ -81,14 +81,14 @@ function written(text) {
   try {
     const value = JSON.parse(text);
     if (isTree(value)) return make("div", { class: "tree" }, tree(value));
-  } catch { /* It is text. */ }
+  } catch { /* Not JSON: show the text. */ }
   return plain(text);
 }
 
-/** A text as it is; a long one scrolls by itself, so that what stands below it is not out of reach. */
+/** Returns a text as it is. A long one scrolls in its own box, so that what is below it stays in reach. */
 const plain = (text) => make("pre", { class: "text", tabindex: "0" }, text);
 
-/** One piece of content. */
+/** Returns one piece of content. */
 function piece(item) {
   switch (item?.type) {
     case "text": return written(String(item.text ?? ""));
@@ -99,7 +99,7 @@ function piece(item) {
   }
 }
 
-/** The content of a resource. */
+/** Returns the content of a resource. */
 export function contents(item) {
   const block = make("div", { class: "contents" }, make("p", { class: "soft mono" }, [item.uri, item.mimeType].filter(Boolean).join(" · ")));
   const kind = (item.mimeType ?? "").split("/")[0].toLowerCase();
@@ -109,13 +109,13 @@ export function contents(item) {
   return block;
 }
 
-/** Whether a result holds nothing to look at. */
+/** Returns true if a result has nothing to show. */
 export const isEmpty = (result) => result.structuredContent === undefined
   && !(result.content ?? []).some((item) => item?.type !== "text" || item.text !== "");
 
-/** A whole result. */
+/** Shows a whole result. */
 export function show(result, place, canon) {
-  // A text that was put into a box is shown without the box.
+  // A text that is wrapped in `result` is shown without the wrapper.
   const boxed = result.structuredContent;
   const texts = (result.content ?? []).filter((item) => item?.type === "text").map((item) => item.text);
   const isBox = isTree(boxed) && Object.keys(boxed).join() === "result" && texts.includes(boxed.result);
@@ -130,7 +130,7 @@ export function show(result, place, canon) {
   place.replaceChildren(...pieces, raw(result));
 }
 
-/** The whole of it, as it came. */
+/** Returns the whole value as JSON. */
 export function raw(value) {
   return make("details", { class: "raw" }, make("summary", {}, "Raw JSON"), make("pre", { tabindex: "0", "data-testid": "raw-result" }, json(value)));
 }

@@ -1,4 +1,4 @@
-// The page of one tool: what the call that is being written would do, and making it.
+// The page of one tool: what the current call would do, and the call itself.
 import { ask, base, operator, say, told } from "./console.js";
 import { elsewhere } from "./elsewhere.js";
 import { cannotTell, foretell, isUnclassified } from "./foresight.js";
@@ -16,7 +16,7 @@ const outcome = by("outcome");
 const callButton = form.querySelector("[data-testid=call]");
 const cancelButton = form.querySelector("[data-act=cancel]");
 
-// ---- The arguments, written in one of two ways ----
+// ---- The arguments, as a form or as JSON ----
 
 const offered = fields.dataset.offered === "true";
 const untouched = canon(offered ? read(fields) : {});
@@ -31,10 +31,10 @@ function complainAboutJson(text) {
 
 const NO_PLACE = "The form has no place for all of this, so it stays here as it is.";
 
-/** The text that this was last said of: it is true until another is written. */
+/** The text that did not fit into the form. The message stays until the text changes. */
 let homeless;
 
-/** What is written, as a value and as text; or what is wrong with it. */
+/** Returns the current arguments as a value and as text, and what is wrong with them. */
 function written() {
   if (view === "form") {
     const wrong = [];
@@ -63,7 +63,7 @@ function switchTo(at) {
   if (at === view) return;
   if (at === "json") {
     const value = read(fields);
-    // An untouched form begins with what must be there.
+    // An untouched form starts with the required members.
     raw.value = canon(value) === untouched ? template : JSON.stringify(value, null, 2);
     complainAboutJson("");
     look("json");
@@ -88,7 +88,7 @@ function switchTo(at) {
 
 for (const button of document.querySelectorAll("[data-view]")) button.addEventListener("click", () => switchTo(button.dataset.view));
 
-// ---- What is wrong, where ----
+// ---- Errors at their fields ----
 
 const seen = new WeakSet();
 let all = false;
@@ -105,7 +105,7 @@ function mark(errors) {
   }
 }
 
-/** The server's errors, each with its field. */
+/** Returns the server's errors, each with its field. */
 function placed(errors) {
   return errors.map(({ path: pointer, message }) => ({
     pointer, message, node: view === "form" ? locate(fields, pointer) : null,
@@ -131,7 +131,7 @@ function summarise(errors) {
 
 form.addEventListener("focusout", (event) => {
   const node = event.target.closest(".field");
-  // Not at once: what moves while a button is pressed takes the click away.
+  // Only after a delay: if the layout moves while a button is pressed, the click is lost.
   if (node && fields.contains(node) && event.target.value && !seen.has(node)) { seen.add(node); changed(); }
 });
 
@@ -147,13 +147,13 @@ function tell(answer) {
 }
 
 const key = () => by("key")?.value.trim() ?? "";
-// What a header can hold, and the ledger.
+// A header and the ledger can hold this.
 const keyFits = () => /^[\x20-\x7e]{0,255}$/.test(key());
 const headers = () => (key() && keyFits() ? { "Idempotency-Key": key() } : {});
 
 let asked = 0;
 let asking;
-/** The server's answer; `null` if somebody has asked again since, nothing if there is none. */
+/** Asks the server what the call would do. Returns `null` if a newer request has replaced this one, and nothing if it failed. */
 async function foresee(text) {
   const mine = ++asked;
   asking?.abort();
@@ -175,7 +175,7 @@ async function foresee(text) {
   }
 }
 
-/** Nothing can be said of what is no JSON, nor does what was asked before count any more. */
+/** Text that is not JSON cannot be evaluated, and the last request does not count any more. */
 function unreadable() {
   asked += 1;
   asking?.abort();
@@ -205,7 +205,7 @@ function state(name, says) {
   by("outcome-says").hidden = !says;
 }
 
-/** Events from a stream, until it ends. */
+/** Yields the events of a stream, until it ends. */
 async function* events(body) {
   const reader = body.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
@@ -224,10 +224,10 @@ async function* events(body) {
   }
 }
 
-// In another tab: a call whose page is left is taken back.
+// In a new tab: leaving this page cancels the call.
 const waitsThere = (then) => make("p", {}, make("a", { href: `${base}/ui/approvals`, target: "_blank" }, "Approve or deny it in a new tab"), `. ${then}`);
 
-// Codes with which nobody can say whether it was done.
+// Codes that do not say whether the call ran.
 const UNSURE = ["outcome_unknown", "timed_out", "in_progress", "internal"];
 
 function refused(problem, status) {
@@ -262,7 +262,7 @@ function arrived(result, verb) {
   if (verb === "preview" && plan) takePlan(plan);
 }
 
-/** The token of a preview goes where the call needs it. */
+/** Writes the token of a preview into the argument `plan_token`. */
 function takePlan(token) {
   const field = locate(fields, "/plan_token");
   if (view === "form" && field?.dataset.name === "plan_token") {
@@ -284,7 +284,7 @@ function progressed({ progress, total, message }) {
   if (first) outcome.scrollIntoView({ block: "nearest" });
 }
 
-// A call whose hold has ended: what was sent, while its outcome says that it waits.
+// The arguments of a call that was sent and now needs approval, after its connection ended.
 let undecided;
 addEventListener("candor:waiting", async () => {
   const { value, text } = written();
@@ -310,7 +310,7 @@ async function run(verb, text) {
   let ended = false;
   try {
     const sent = { Accept: "text/event-stream, application/json", ...(verb === "call" ? headers() : {}) };
-    // The page has shown that the server asks for approval: if that changes before the call arrives, the call must not run.
+    // The page has shown that the call needs approval. If that changes before the call arrives, the call must not run.
     const expects = verb === "call" && known?.exact && known.verdict === "ask" ? "?expect=ask" : "";
     const response = await ask("POST", `${path}/${verb}${expects}`, text, sent, running.signal);
     if (!response.headers.get("Content-Type")?.startsWith("text/event-stream")) {
@@ -341,14 +341,14 @@ async function run(verb, text) {
   changed();
 }
 
-/** What Validate has found, beside its button, until something else is written. */
+/** Shows what Validate found beside its button, until the arguments change. */
 function checked(says) {
   by("checked").textContent = says;
   by("checked").hidden = !says;
   if (says) say(says);
 }
 
-/** Whether what is written can be sent to anybody; says why, if not. */
+/** Returns true if the arguments can be sent. If not, shows why. */
 function isReadable({ value, wrong }) {
   clearTimeout(soon);
   checked("");
@@ -356,13 +356,13 @@ function isReadable({ value, wrong }) {
   if (value === undefined) { unreadable(); raw.focus(); return false; }
   if (!wrong.length) return true;
   mark(wrong);
-  // What has no name of its own is called by what it stands in.
+  // A field without a name is named after the field around it.
   const name = (node) => node?.closest("[data-name]:not([data-name=''])")?.dataset.name;
   summarise(wrong.map((one) => ({ pointer: name(one.node) && `/${name(one.node)}`, ...one })));
   return false;
 }
 
-/** Whether it may be sent: asks the server, and says what is wrong. */
+/** Asks the server whether the arguments are valid, and shows what is wrong. */
 async function check() {
   const { value, text, wrong } = written();
   if (!keyFits()) wrong.push({ control: by("key"), pointer: "/Idempotency-Key", message: "takes up to 255 letters, digits and signs of ASCII" });
@@ -383,7 +383,7 @@ async function check() {
   return answer.valid ? { answer, text, value } : undefined;
 }
 
-/** The sentence that every prompt shows. A call that changes or deletes, and has no tool to undo it, cannot be undone. */
+/** Returns the sentence that every prompt shows. A call that changes or deletes, and has no tool to undo it, cannot be undone. */
 function undone({ undo, sources }) {
   if (undo) return `The server says that ${undo} can undo the call.`;
   if (sources.destructiveHint === "default") return "This tool declares nothing about undo; see its description.";
@@ -421,7 +421,7 @@ form.querySelector("[data-act=preview]")?.addEventListener("click", () => {
   if (running) return;
   const { value, text, wrong } = written();
   if (!isReadable({ value, wrong })) return;
-  // The token of another preview is not part of what is previewed.
+  // The plan token of another preview is not part of what is previewed.
   const { plan_token: _, ...rest } = value;
   run("preview", "plan_token" in value ? JSON.stringify(rest) : text);
 });
@@ -430,7 +430,7 @@ form.addEventListener("keydown", (event) => {
   if (event.key === "Enter" && (event.ctrlKey || event.metaKey)) { event.preventDefault(); form.requestSubmit(callButton ?? undefined); }
 });
 
-// ---- The beginning ----
+// ---- Start ----
 
 function prefill() {
   const given = new URLSearchParams(location.hash.slice(1)).get("args");

@@ -1,4 +1,4 @@
-// The list of tools: searched and filtered as one types. Without this it is a plain list.
+// The list of tools: search and filters. Without this script it is a plain list.
 import { say } from "./console.js";
 
 const search = document.getElementById("search");
@@ -22,7 +22,7 @@ function filter() {
     section.hidden = !section.querySelector("li:not([hidden])");
   }
   nothing.hidden = found > 0;
-  // So that going back comes back to the same list.
+  // So that Back returns to the same list.
   const query = new URLSearchParams();
   if (search.value) query.set("q", search.value);
   for (const verdict of verdicts) query.append("verdict", verdict);

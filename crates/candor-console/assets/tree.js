@@ -1,4 +1,4 @@
-// The tree of resources: branches open as they are looked at, what is known of one is shown, content only on demand.
+// The tree of resources. Branches load when they are opened, metadata when an item is chosen, and content only on demand.
 import { ask, base, say, told } from "./console.js";
 import { contents, make, raw } from "./result.js";
 
@@ -27,7 +27,7 @@ async function list(uri, cursor) {
 
 const called = (resource) => resource.title ?? resource.name ?? resource.uri;
 
-// A picture that the server has sent along. One from elsewhere is not fetched: whoever has it would hear who looks at what.
+// A picture that the server sent along. One from another host is not fetched: that host would learn who looks at what.
 const DRAWN = /^data:image\/[a-z0-9.+-]+[;,]/i;
 const sources = (resource) => (Array.isArray(resource.icons) ? resource.icons : []).map((one) => String(one?.src ?? ""));
 function icon(resource) {
@@ -35,7 +35,7 @@ function icon(resource) {
   return src ? [make("img", { class: "icon", src, alt: "", "data-testid": "icon" })] : [];
 }
 
-/** What a line of the tree says. */
+/** Returns the cells of a line of the tree. */
 function cells(resource) {
   const opens = resource.capabilities?.list === true;
   const small = opens ? "" : [resource.mimeType, size(resource.size)].filter(Boolean).join(" · ");
@@ -52,7 +52,7 @@ function item(resource, level) {
   return element;
 }
 
-/** Appends a page of children, and a way to the next. */
+/** Appends a page of children, and an item that loads the next page. */
 async function fill(place, uri, level, cursor) {
   const page = await list(uri, cursor);
   const added = page.resources.map((resource) => item(resource, level));
@@ -74,11 +74,11 @@ async function expand(element) {
   element.setAttribute("aria-expanded", "true");
   const heard = watch();
   if (element.querySelector(":scope > [role=group]")) return;
-  // First listen, then look: what changes in between would be in neither.
+  // Listen before listing: a change in between would otherwise be missed.
   await read(element, heard);
 }
 
-/** Lists the children of an item. One listing at a time: what changes meanwhile is listed again. */
+/** Lists the children of an item. One listing at a time: if something changes meanwhile, it lists again. */
 async function read(element, heard) {
   element.stale = true;
   if (element.hasAttribute("aria-busy")) return;
@@ -101,7 +101,7 @@ async function read(element, heard) {
   }
 }
 
-/** Puts a new list in the place of the old one. Items that are still there stay as they are: open, chosen, marked. */
+/** Replaces the list by a new one. Items that still exist stay as they are: open, chosen, marked. */
 function replace(element, group) {
   const old = element.querySelector(":scope > [role=group]");
   if (!old) { element.append(group); return; }
@@ -129,7 +129,7 @@ function focus(element) {
   element.focus();
 }
 
-// ---- The one that is chosen ----
+// ---- The chosen resource ----
 
 let chosen = 0;
 
@@ -154,7 +154,7 @@ async function choose(uri, element) {
   about.dataset.state = "loading";
   const response = await ask("GET", `/resources/metadata?uri=${encodeURIComponent(uri)}`);
   if (mine !== chosen) return;
-  // A server may know nothing but the list; that is something.
+  // A server may know only the list, which is better than nothing.
   const resource = response.ok ? (await response.json()).resource : element?.resource;
   if (!resource) {
     about.dataset.state = "error";
@@ -162,13 +162,13 @@ async function choose(uri, element) {
     return;
   }
   about.dataset.state = "known";
-  // The list may be older than what is known now.
+  // The list may be older than the metadata.
   element?.querySelector(":scope > .row").replaceChildren(...cells(resource));
   const place = make("div", { "data-testid": "content" });
   const load = make("button", { type: "button", "data-testid": "load" }, ["Load the content", size(resource.size)].filter(Boolean).join(", "));
   load.addEventListener("click", () => loadContent(uri, place, load));
   about.replaceChildren(make("h2", { class: "name" }, ...icon(resource), called(resource)), facts(resource), make("div", { class: "actions" }, load), place, raw(resource));
-  // On a narrow screen it stands below the tree, where nobody would look for it.
+  // On a narrow screen the details are below the tree, where users would not look.
   if (about.getBoundingClientRect().top > innerHeight - 100) about.scrollIntoView({ block: "start" });
 }
 
@@ -181,7 +181,7 @@ async function loadContent(uri, place, button) {
     const all = (await response.json()).contents ?? [];
     about.dataset.state = all.length ? "loaded" : "empty";
     if (!all.length) { place.replaceChildren(make("p", { class: "soft" }, "It is there, and it is empty.")); return; }
-    // The same thing in several forms: one is looked at, the others are named.
+    // One resource in several forms: show the first, and name the others.
     const same = all.length > 1 && all.every((one) => one.uri === all[0].uri);
     if (!same) { place.replaceChildren(...all.map(contents)); return; }
     const shows = make("div", {}, contents(all[0]));
@@ -203,20 +203,20 @@ async function loadContent(uri, place, button) {
   }
 }
 
-// ---- What changes while it is looked at ----
+// ---- Live updates ----
 
 let events;
 let watched = "";
-/** Until the server listens along, or for so long. */
+/** Resolves when the server watches, or after `PATIENCE` milliseconds. */
 let watching = Promise.resolve();
 const PATIENCE = 1000;
-/** A server that has no room for one more, or whose proxy is there without it, is asked again after so long. */
+/** Milliseconds until a new attempt, if the server has no capacity, or a proxy responds without it. */
 const AGAIN = 5000;
 
-/** Listens to what is open or chosen; ends when the server does, too. */
+/** Watches what is open or chosen. */
 function watch() {
   const open = items().filter((one) => one.resource && (one.getAttribute("aria-expanded") === "true" || one.getAttribute("aria-selected") === "true"));
-  // A browser has few connections to a server, and a tab that nobody looks at needs none of them.
+  // A browser has few connections to a server, so a hidden tab uses none.
   const wanted = document.hidden ? [] : open.slice(0, 100);
   const query = new URLSearchParams(wanted.map((one) => ["uri", one.resource.uri])).toString();
   if (query === watched) return watching;
@@ -229,7 +229,7 @@ function watch() {
     setTimeout(heard, PATIENCE);
   }).then(() => before?.close());
   source.addEventListener("changed", (event) => mark(JSON.parse(event.data).uri));
-  // A browser tries again by itself, but not where it was refused.
+  // A browser reconnects by itself, but not after a refusal.
   source.addEventListener("error", () => {
     if (source.readyState === EventSource.CLOSED) setTimeout(() => { if (source === events) watchAgain(); }, AGAIN);
   });
@@ -244,7 +244,7 @@ function watchAgain() {
 document.addEventListener("visibilitychange", watch);
 addEventListener("candor:logged-in", watchAgain);
 
-/** Says that something is not as it was; a folder that is open is read again. */
+/** Marks an item as changed. A folder that is open is listed again. */
 async function mark(uri) {
   const element = items().find((one) => one.resource?.uri === uri);
   if (!element) return;
@@ -254,7 +254,7 @@ async function mark(uri) {
   say(`${row.querySelector(".mono").textContent} has changed`);
 }
 
-// ---- By hand and by keys ----
+// ---- Mouse and keys ----
 
 function act(element) {
   if (element.more) element.more().catch((error) => { says.hidden = false; says.textContent = error.message; });
@@ -295,7 +295,7 @@ root.addEventListener("keydown", (event) => {
       break;
     case "Enter": case " ": act(element); break;
     default:
-      // Letters that mean something everywhere keep that.
+      // Letters that are shortcuts everywhere keep that meaning.
       if (!letter || !/[a-z0-9._]/.test(letter) || letter === "g") return;
       focus([...all.slice(at + 1), ...all.slice(0, at)].find(starts));
   }
@@ -303,11 +303,11 @@ root.addEventListener("keydown", (event) => {
   event.stopPropagation();
 });
 
-/** A folder may be listed beside what is in it. Then it is opened, and what is in it stands there alone. */
+/** A server may list a folder and its contents side by side. Then the folder opens, and the contents are shown only inside it. */
 async function nest(listed) {
   const opens = (one) => one.hasAttribute("aria-expanded") && listed.some((other) => other !== one && other.resource.uri.startsWith(one.resource.uri));
   const outermost = (a, b) => a.resource.uri.length - b.resource.uri.length;
-  // Where those stand that have been taken in.
+  // The items inside folders that replaced a listed one, by its URI.
   const taken = new Map();
   for (const one of listed.filter(opens).sort(outermost)) {
     const folder = taken.get(one.resource.uri) ?? one;
@@ -324,7 +324,7 @@ async function nest(listed) {
   }
 }
 
-/** One item is reached by Tab, the others from there. */
+/** Tab reaches one item, and the arrow keys reach the others. */
 function reach() {
   const first = root.querySelector("[role=treeitem]");
   if (first && !root.querySelector("[tabindex='0']")) first.tabIndex = 0;
@@ -336,7 +336,7 @@ async function begin() {
     const added = await fill(root, undefined, 1);
     says.hidden = added.length > 0;
     says.textContent = added.length ? "" : "There is nothing here yet.";
-    // At once: to open them may take long.
+    // At once: opening the folders may take long.
     reach();
     if (added.length === 1) await expand(added[0]); else await nest(added);
   } catch (error) {

@@ -1,4 +1,4 @@
-//! Who is asking, and whether they may: before anything else is looked at.
+//! Authentication and access checks. They run before the server reads the body of a request.
 
 use candor_server::auth::{Claims, Identity};
 use candor_server::protocol::Principal;
@@ -12,30 +12,31 @@ use crate::problem::Problem;
 use crate::route::{Page, Resource, Route, Verb};
 use crate::session::{LoginSession, hash};
 
-/// The header by which a page of ours proves that it is one.
+/// The header with which a page of the console sends its proof.
 pub(crate) const PROOF: &str = "x-candor-csrf";
 
 pub(crate) use candor_server::auth::OPERATOR;
 
-/// Who is asking.
+/// The caller of a request to the console.
 #[derive(Debug, Clone)]
 pub(crate) struct ConsoleIdentity {
     pub(crate) principal: Principal,
-    /// What else the authenticator knows of them.
+    /// What else the authenticator knows about the caller.
     pub(crate) claims: Claims,
-    /// May decide about the calls of others, and see them.
+    /// True if the caller may see and decide the calls of others.
     pub(crate) operator: bool,
     pub(crate) way: AuthMethod,
 }
 
-/// How that is known.
+/// How a caller authenticated.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum AuthMethod {
-    /// It is not.
+    /// Not authenticated.
     Unknown,
-    /// By a token in the request, which no page can send by accident.
+    /// By a token in the request, which no page can send by accident. Also by anything else that the authenticator accepts.
     Bearer,
-    /// By a cookie, which a browser sends by itself, and to every port of a host: what is done must bring besides what has this hash.
+    /// By a cookie. A browser sends it by itself, and to every port of a host. A request that acts must also send the proof with
+    /// this hash.
     Cookie { proof: [u8; 32] },
 }
 
@@ -53,16 +54,16 @@ impl ConsoleIdentity {
     }
 }
 
-/// Who may ask for something.
+/// The access that a route requires.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Access {
-    /// Everybody, also where everybody else must be known: it is needed to log in.
+    /// Any request, even if the server authenticates its callers: a login needs it.
     Anybody,
-    /// Everybody who may speak to the server at all.
+    /// Any caller that may use the server at all.
     Caller,
-    /// Whoever is known.
+    /// Any authenticated caller.
     Known,
-    /// Who decides about the calls of others.
+    /// An operator.
     Operator,
 }
 
@@ -94,14 +95,14 @@ pub(crate) fn access(route: &Route) -> Access {
     }
 }
 
-/// The origin of a page that may use the API from elsewhere, if this request is from one.
+/// Returns the origin of the request if it is another origin whose pages may use the API.
 pub(crate) fn foreign_origin(console: &Inner, headers: &HeaderMap) -> Option<HeaderValue> {
     let origin = headers.get(ORIGIN)?;
     let known = console.origins.iter().any(|allowed| allowed.as_bytes() == origin.as_bytes());
     known.then(|| origin.clone())
 }
 
-/// Lets a request in if it addresses this server.
+/// Checks that the request addresses this server.
 pub(crate) fn check_host(console: &Inner, parts: &Parts) -> Result<(), Problem> {
     let checked = match foreign_origin(console, &parts.headers) {
         None => console.hosts.check(parts),
@@ -114,7 +115,7 @@ pub(crate) fn check_host(console: &Inner, parts: &Parts) -> Result<(), Problem> 
     checked.map_err(|problem| Problem::forbidden("forbidden_origin", problem))
 }
 
-/// Finds out who it is.
+/// Authenticates the caller.
 pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<ConsoleIdentity, Problem> {
     if let Some(token) = bearer(&parts.headers) {
         if hash(token) == console.launch {
@@ -146,7 +147,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<ConsoleIde
             way: AuthMethod::Cookie { proof },
         });
     }
-    // An authenticator may know callers by something else than a token.
+    // An authenticator may know callers by something other than a token.
     if let Some(authenticator) = &console.authenticator
         && let Ok(identity) = authenticator.authenticate(parts).await
     {
@@ -156,7 +157,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<ConsoleIde
     Ok(ConsoleIdentity::unknown())
 }
 
-/// Whether they may.
+/// Checks that the caller may use the route.
 pub(crate) fn admit(
     console: &Inner,
     visitor: &ConsoleIdentity,
@@ -175,18 +176,18 @@ pub(crate) fn admit(
     }
 }
 
-/// Whether a cookie alone is not enough: for all that changes something, and for what stands in resources. What pages show is not
-/// among it, for a browser that goes to a page can bring nothing else.
+/// Returns true if a cookie alone is not enough: for everything that changes state, and for the list, metadata and content of
+/// resources. Pages need no proof: a browser that navigates to a page can send nothing but the cookie.
 fn needs_proof(route: &Route, method: &Method) -> bool {
     match route {
-        // Who logs in brings the token, and who logs out takes away nothing but their own.
+        // A login sends the token itself, and a logout ends only the caller's own session.
         Route::Session => false,
         Route::Resources(Resource::List | Resource::Metadata | Resource::Content) => true,
         _ => !matches!(*method, Method::GET | Method::HEAD | Method::OPTIONS),
     }
 }
 
-/// What comes with a cookie must come from a page of ours, not only from a browser that has been at one.
+/// Checks that a request with a cookie comes from a page of the console, not just from a browser that has opened one.
 pub(crate) fn check_proof(
     visitor: &ConsoleIdentity,
     route: &Route,
@@ -211,7 +212,7 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
-/// Cookies do not know ports: two servers on one machine would take each other's.
+/// Returns the name of the cookie. It contains the port: cookies ignore ports, so two servers on one machine would share a name.
 pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
     let host = headers.get(HOST).and_then(|host| host.to_str().ok()).unwrap_or_default();
     let port = host.rsplit_once(':').map(|(_, port)| port);
@@ -219,7 +220,7 @@ pub(crate) fn cookie_name(headers: &HeaderMap) -> String {
     format!("candor_{}", port.unwrap_or("default"))
 }
 
-/// The value of our cookie.
+/// Returns the value of the console's cookie.
 pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
     let name = cookie_name(headers);
     let lines = headers.get_all(COOKIE).iter().filter_map(|line| line.to_str().ok());
@@ -229,7 +230,7 @@ pub(crate) fn cookie(headers: &HeaderMap) -> Option<&str> {
     })
 }
 
-/// Whether cookies may travel over encrypted connections only.
+/// Returns true if cookies may travel over encrypted connections only.
 pub(crate) fn is_secure(hosts: &AllowedHosts) -> bool {
     matches!(hosts, AllowedHosts::Public(url) if url.to_string().starts_with("https:"))
 }

@@ -1,21 +1,21 @@
 //! HTML that escapes by default.
 //!
-//! [`html!`] is `format!` whose values are escaped, unless they are HTML themselves. Placeholders are positional: a name in the
-//! braces would be put in as it is, so the compiler is made to refuse it.
+//! [`html!`] is `format!` with escaped values, except values that are HTML already. Placeholders are positional: a name in the
+//! braces would be inserted unescaped, so the macro makes the compiler refuse it.
 
 use std::fmt::{self, Write as _};
 
-/// HTML: our own words, and values that were escaped.
+/// HTML: literal templates and escaped values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Html(String);
 
 impl Html {
-    /// Nothing.
+    /// Returns empty HTML.
     pub(crate) const fn new() -> Self {
         Self(String::new())
     }
 
-    /// What [`html!`] has written. Nobody else should call it.
+    /// Wraps the output of [`html!`]. Only the macro may call it.
     pub(crate) const fn written(text: String) -> Self {
         Self(text)
     }
@@ -37,13 +37,13 @@ impl FromIterator<Html> for Html {
     }
 }
 
-/// What can stand in a place of a template.
+/// A value that a template can contain.
 pub(crate) trait Place: Sync {
-    /// Writes it, escaped for text and for attributes in double quotes.
+    /// Writes the value, escaped for text and for attributes in double quotes.
     fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result;
 }
 
-/// A value in its place.
+/// A value that displays as escaped HTML.
 pub(crate) struct PlacedValue<'a>(pub(crate) &'a dyn Place);
 
 impl fmt::Display for PlacedValue<'_> {
@@ -67,7 +67,7 @@ impl Place for str {
                 '>' => out.write_str("&gt;")?,
                 '"' => out.write_str("&quot;")?,
                 '\'' => out.write_str("&#39;")?,
-                // No parser of HTML keeps it.
+                // HTML parsers replace it.
                 '\0' => out.write_char('\u{fffd}')?,
                 _ => out.write_char(c)?,
             }
@@ -89,7 +89,7 @@ impl<T: Place + ?Sized> Place for &T {
 }
 
 impl<T: Place> Place for Option<T> {
-    /// Nothing, if there is nothing.
+    /// Writes nothing if there is no value.
     fn place(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.as_ref().map_or(Ok(()), |value| value.place(out))
     }
@@ -115,7 +115,7 @@ numbers!(u16 u32 u64 usize i64);
 /// Writes HTML: `html!("<p>{}</p>", text)`.
 macro_rules! html {
     ($template:literal $(, $value:expr)* $(,)?) => {
-        // A template that comes out of a macro cannot name variables, which would not be escaped.
+        // `concat!` makes the template a macro's output, which cannot capture variables. They would not be escaped.
         $crate::html::Html::written(format!(concat!($template, "") $(, $crate::html::PlacedValue(&$value))*))
     };
 }

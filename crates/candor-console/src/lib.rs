@@ -1,4 +1,4 @@
-//! The discovery REST API and the web console of an MCP server, as one axum router that fits into anybody's app.
+//! The discovery REST API and the web console of an MCP server, as one axum router for any app.
 //!
 //! ```no_run
 //! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
@@ -16,18 +16,18 @@
 //!
 //! | what | where |
 //! |---|---|
-//! | describing a console | [`Console`] |
+//! | configuring a console | [`Console`] |
 //! | a request, stage by stage | `serve` |
 //! | what a path means | `route` |
-//! | who is asking, and whether they may | `guard`, `session` |
-//! | how much may be under way | `room` |
-//! | why there is no answer | `problem`; the name by which the log knows it: `trace` |
+//! | authentication and access | `guard`, `session` |
+//! | which requests need capacity | `room` |
+//! | error responses | `problem`; their IDs in the log: `trace` |
 //! | JSON for programs | `rest`, a file for each subject |
 //! | schemas as forms and tables | `form`, pure functions |
-//! | pages for people | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
+//! | pages for users | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
 //!
-//! Everything that calls a tool goes through [`Visit`](candor_server::Visit), so the way that MCP takes. What concerns the calls of
-//! all servers, approvals and history, needs no server: only the ledger that they share.
+//! Every tool call goes through [`Visit`](candor_server::Visit), as calls over MCP do. Approvals and history cover the calls of all
+//! servers, so they need only the shared ledger.
 
 mod form;
 mod guard;
@@ -55,16 +55,16 @@ use candor_server::{Engine, Limits};
 use project::Project;
 use session::LoginSessions;
 
-/// A console in the making.
+/// A builder for a console.
 #[must_use]
 pub struct Console {
     inner: Inner,
     launch: String,
 }
 
-/// What every request needs.
+/// The state that every request needs.
 pub(crate) struct Inner {
-    /// The server whose tools and resources are shown; none where only a ledger is looked at.
+    /// The server whose tools and resources the console shows. `None` if it shows only a ledger.
     pub(crate) engine: Option<Engine>,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) title: String,
@@ -72,45 +72,45 @@ pub(crate) struct Inner {
     pub(crate) allow_execute: bool,
     pub(crate) hosts: AllowedHosts,
     pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
-    /// Pages of these origins may use the API.
+    /// Origins whose pages may use the API.
     pub(crate) origins: Vec<String>,
-    /// The hash of the token that makes an operator.
+    /// The hash of the launch token, which gives operator access.
     pub(crate) launch: [u8; 32],
     pub(crate) sessions: LoginSessions,
     pub(crate) limits: Limits,
     pub(crate) bodies: Bodies,
-    /// Where requests and streams have their places: that of the server, or with a ledger alone its own.
+    /// The capacity for requests and streams: the server's, or a separate one if the console shows only a ledger.
     pub(crate) rooms: Arc<Capacity>,
-    /// Whether callers are told apart, so that one of them gets a share of all that.
+    /// True if callers are authenticated, so that each gets only a share of the capacity.
     pub(crate) shares: bool,
     pub(crate) lists: rest::tools::Lists,
     pub(crate) seen: rest::approvals::PendingCount,
     closing: Arc<AtomicBool>,
 }
 
-/// Tells a console that its process is about to end, so that pages which listen do not keep their connections.
+/// Tells a console that its process is about to end, so that it closes the event streams of open pages.
 ///
-/// A console [of a server](Console::of) knows it from the server.
+/// A console [of a server](Console::of) learns it from the server.
 #[derive(Debug, Clone)]
 pub struct Closing(Arc<AtomicBool>);
 
 impl Closing {
-    /// Says so.
+    /// Marks the console as closing.
     pub fn close(&self) {
         self.0.store(true, Ordering::Relaxed);
     }
 }
 
 impl Console {
-    /// The console of a server.
+    /// Returns the console of a server.
     pub fn of(engine: Engine) -> Self {
         let title = engine.about().info.title.unwrap_or_else(|| engine.name().to_owned());
         let (store, limits) = (engine.store().cloned(), engine.limits().clone());
-        // A console of a server that knows its callers is not open to others.
+        // The authenticator of the server protects its console too.
         Self::new(Some(engine), store, title, limits).reached(&Http::default())
     }
 
-    /// A console of a ledger alone: approvals and history of every server that writes to it.
+    /// Returns a console of a ledger alone: approvals and history of every server that writes to it.
     pub fn of_ledger(store: Arc<dyn Store>) -> Self {
         Self::new(None, Some(store), "Candor".to_owned(), Limits::default())
     }
@@ -146,7 +146,7 @@ impl Console {
         Self { inner, launch }
     }
 
-    /// What it is called, instead of the server's own title or name.
+    /// Sets the title, which is otherwise the server's title or name.
     pub fn title(mut self, title: impl Into<String>) -> Self {
         self.inner.title = title.into();
         self
@@ -158,14 +158,14 @@ impl Console {
         self
     }
 
-    /// Lets tools be called from the page and through the API. Without this they can only be looked at.
+    /// Allows tool calls from the pages and through the API. Without this, the console only shows the tools.
     pub fn allow_execute(mut self) -> Self {
         self.inner.allow_execute = true;
         self
     }
 
-    /// How it is reached: the same names and the same authenticator as the MCP endpoint beside it. With an authenticator one
-    /// caller gets at most half of what may be under way, there and here together.
+    /// Sets the host names and the authenticator, the same as for the MCP endpoint beside it. If `http` has no authenticator, the
+    /// server's own applies. With an authenticator, one caller gets at most half of the capacity, both endpoints together.
     pub fn reached(mut self, http: &Http) -> Self {
         self.inner.hosts = http.hosts.clone();
         let own = self.inner.engine.as_ref().and_then(Engine::authenticator);
@@ -176,28 +176,29 @@ impl Console {
         self
     }
 
-    /// Lets pages of another origin use the API: `https://example.org`. They bring a token; cookies are not for them.
+    /// Lets pages of another origin use the API: `https://example.org`. They must send a token, because cookies do not work for
+    /// them.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
         self.inner.origins.push(origin.into());
         self
     }
 
-    /// The token that makes an operator of whoever has it, until the process ends. It belongs into the fragment of the URL that a
-    /// person opens, `…/#token=…`, or into `Authorization: Bearer`.
+    /// Returns the token that gives operator access until the process ends. Put it into the fragment of the URL that an operator
+    /// opens, `…/#token=…`, or into `Authorization: Bearer`.
     #[must_use]
     pub fn launch_token(&self) -> &str {
         &self.launch
     }
 
-    /// By which the console is told that the process ends.
+    /// Returns a handle to tell the console that the process is about to end.
     #[must_use]
     pub fn closing(&self) -> Closing {
         Closing(Arc::clone(&self.inner.closing))
     }
 
-    /// The routes below a path, to be merged into another app: `/explorer` and `/explorer/` are both its home.
+    /// Returns the routes below a path, to merge into another app: `/explorer` and `/explorer/` both serve the first page.
     ///
-    /// The same is `nest_service` with [`router`](Self::router).
+    /// This equals `nest_service` with [`router`](Self::router).
     pub fn mounted(self, base: &str) -> Router {
         match base.trim_end_matches('/') {
             "" => self.router(),
@@ -216,19 +217,19 @@ impl Console {
             let console = Arc::clone(&console);
             async move { serve::serve(&console, request).await }
         });
-        // Not a fallback: an app may have one of its own, and axum forgets that of a router which is nested twice.
+        // Not a fallback: an app may have its own, and axum drops the fallback of a router that is nested twice.
         Router::new().route("/", all.clone()).route("/{*path}", all)
     }
 }
 
 impl Inner {
-    /// Whether the process is about to end.
+    /// Returns true if the process is about to end.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
             || self.engine.as_ref().is_some_and(Engine::is_stopping)
     }
 
-    /// For who is asked for a token.
+    /// Returns where to find the token, for a caller without one.
     pub(crate) fn where_the_token_is(&self) -> &'static str {
         match self.authenticator {
             None => {

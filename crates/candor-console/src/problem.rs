@@ -1,5 +1,4 @@
-//! Why a request has no answer: one shape for all of them, in the words of RFC 9457, with the member `error` that the discovery
-//! API has always had.
+//! Error responses. All have one shape: the problem details of RFC 9457, plus the member `error` of the discovery API.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -11,7 +10,7 @@ use serde_json::{Map, Value, json};
 
 use crate::trace;
 
-/// A request that cannot be answered.
+/// An error response.
 #[derive(Debug)]
 pub(crate) struct Problem(Box<Parts>);
 
@@ -26,7 +25,7 @@ struct Parts {
 }
 
 impl Problem {
-    /// A problem, by a stable word for programs and a sentence for people.
+    /// Returns a problem with a stable code for programs and a sentence for users.
     pub(crate) fn new(status: StatusCode, code: &str, detail: impl Into<String>) -> Self {
         Self(Box::new(Parts {
             status,
@@ -42,12 +41,12 @@ impl Problem {
         Self::new(StatusCode::BAD_REQUEST, "bad_request", detail)
     }
 
-    /// Nothing is served at this path.
+    /// Returns the problem for an unknown path.
     pub(crate) fn no_such_path() -> Self {
         Self::new(StatusCode::NOT_FOUND, "not_found", "Nothing is served at this path")
     }
 
-    /// A tool that is not there. Its body has no other members: clients of the API compare it as a whole.
+    /// Returns the problem for an unknown tool. Its body has no other members, because clients of the API compare the whole body.
     pub(crate) fn no_such_tool(name: &str) -> Self {
         let mut problem =
             Self::new(StatusCode::NOT_FOUND, "not_found", format!("Tool not found: {name}"));
@@ -73,7 +72,7 @@ impl Problem {
         Self::new(StatusCode::FORBIDDEN, code, detail)
     }
 
-    /// There is no room to hold the answer until it is read.
+    /// Returns the problem for a response that the server has no capacity to hold until the client has read it.
     pub(crate) fn unheld(full: AtCapacity, bytes: usize) -> Self {
         let status = match full {
             AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
@@ -85,7 +84,8 @@ impl Problem {
             .member("trace_id", trace_id)
     }
 
-    /// There is no room for it, and nothing was begun: so it may be sent again, as at the MCP endpoint.
+    /// Returns the problem for a request that the server has no capacity for. Nothing was run, so the client may retry, as at the
+    /// MCP endpoint.
     pub(crate) fn full(full: AtCapacity) -> Self {
         let words = full.why().message;
         let problem = match full {
@@ -100,7 +100,7 @@ impl Problem {
         problem.retry_after_ms(1000)
     }
 
-    /// A failure of ours: `trace_id` is in the log.
+    /// Returns an internal error. The log has `trace_id`.
     pub(crate) fn internal(trace_id: &str) -> Self {
         Self::new(
             StatusCode::INTERNAL_SERVER_ERROR,
@@ -110,7 +110,7 @@ impl Problem {
         .member("trace_id", trace_id)
     }
 
-    /// More for programs.
+    /// Adds a member to the body, for programs.
     #[must_use]
     pub(crate) fn member(mut self, name: &str, value: impl Into<Value>) -> Self {
         self.0.members.insert(name.to_owned(), value.into());
@@ -135,19 +135,19 @@ impl Problem {
         self.0.status
     }
 
-    /// For people.
+    /// Returns the sentence for users.
     pub(crate) fn detail(&self) -> &str {
         &self.0.detail
     }
 
-    /// What is said besides the body, whatever that is.
+    /// Adds the problem's headers, which are independent of the body.
     pub(crate) fn add_headers(&self, to: &mut HeaderMap) {
         for (name, value) in &self.0.headers {
             to.insert(name, value.clone());
         }
     }
 
-    /// What programs read.
+    /// Returns the body for programs.
     pub(crate) fn body(&self) -> Value {
         let Parts { status, code, detail, members, bare, .. } = &*self.0;
         if *bare {
@@ -161,7 +161,7 @@ impl Problem {
             "is_retriable": false,
         });
         if let Value::Object(body) = &mut body {
-            // Clients of such APIs compare the word, and expect no detail: the sentence becomes a suggestion.
+            // Clients compare this word and expect no `detail`, so the sentence becomes a suggestion.
             if *status == StatusCode::UNAUTHORIZED {
                 body.insert("error".to_owned(), "Unauthorized".into());
                 body.insert("suggestions".to_owned(), json!([detail]));

@@ -4,14 +4,14 @@ use candor_server::desk::shown::shown;
 
 use crate::html::{Html, html};
 
-/// The longest URL that a page links to.
+/// Maximum length of a URL that a page links to.
 const LONGEST_URL: usize = 2048;
 
-/// A project: its name, and where it is found.
+/// A project: its name and its link.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Project {
     name: String,
-    /// `None` if the author gave none, or one that a page must not link to.
+    /// `None` if the author set no URL, or one that a page must not link to.
     link: Option<String>,
 }
 
@@ -30,7 +30,7 @@ impl Project {
     }
 }
 
-/// Returns a URL that a page may link to: `http`, `https`, `mailto`, or a path of this host.
+/// Returns the URL if a page may link to it: `http`, `https`, `mailto`, or a path of this host.
 ///
 /// Browsers drop control characters and leading blanks before they look at the scheme, so this does too.
 fn safe(url: &str) -> Option<String> {

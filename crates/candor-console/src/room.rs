@@ -1,9 +1,9 @@
-//! Which requests take a place, so that no more is under way than the server allows, whichever way it comes.
+//! Which requests take a slot, so that the server's limits hold for the console and the MCP endpoint together.
 //!
-//! What the server is asked through the API takes one from the very room that its MCP endpoint takes from: otherwise whoever has
-//! filled the one could go on through the other; and so do the pages that callers may look at. What pages load, logging in, and all
-//! that an operator looks at and decides take none. When calls fill the room, somebody must still be able to see which, and to say
-//! yes or no: calls that wait for a person keep their places until that is said.
+//! API requests take slots from the same capacity as the MCP endpoint. Otherwise a caller that has used up one could continue
+//! through the other. Pages that callers may see take slots too. Assets, logins, approvals, history, and an operator's pages take
+//! none, except the export of the history. If calls use all slots, an operator must still be able to see and decide them: calls
+//! that wait for approval keep their slots until then.
 
 use axum::body::HttpBody as _;
 use axum::response::Response;
@@ -15,15 +15,15 @@ use crate::guard::ConsoleIdentity;
 use crate::problem::Problem;
 use crate::route::{Page, Resource, Route};
 
-/// What a request takes.
+/// The capacity that a request needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Needs {
     Nothing,
-    /// A place among the requests that run.
+    /// A slot among the running requests.
     Request,
-    /// The same, but nothing for an operator.
+    /// A request slot, except for an operator.
     RequestOfCaller,
-    /// A place among the streams that wait for changes.
+    /// A slot among the streams that wait for changes.
     Stream,
 }
 
@@ -34,7 +34,7 @@ pub(crate) fn needs(route: &Route) -> Needs {
         | Route::Verb(..)
         | Route::Resources(Resource::List | Resource::Metadata | Resource::Content)
         | Route::OpenApi
-        // The one look at the ledger that may take long, and can wait.
+        // The only ledger query that may take long, and it can wait.
         | Route::Export => Needs::Request,
         Route::Resources(Resource::Events) => Needs::Stream,
         Route::Home | Route::Page(Page::Tool(_) | Page::Resources | Page::Server) => {
@@ -42,10 +42,10 @@ pub(crate) fn needs(route: &Route) -> Needs {
         }
         Route::Session
         | Route::Asset(_)
-        // Only operators come here.
+        // Only operators have access.
         | Route::Page(Page::Approvals | Page::Approval(_) | Page::History | Page::Operation(_))
         | Route::Approvals
-        // Has a bound of its own, and only operators come here.
+        // This has its own limit, and only operators have access.
         | Route::ApprovalEvents
         | Route::Approval(_)
         | Route::Decision(..)
@@ -57,7 +57,7 @@ pub(crate) fn needs(route: &Route) -> Needs {
     }
 }
 
-/// The place of a request, if it needs one and there is one.
+/// Takes the slot that a request needs. Returns `None` if it needs none.
 pub(crate) fn take(
     console: &Inner,
     visitor: &ConsoleIdentity,
@@ -73,8 +73,8 @@ pub(crate) fn take(
     taken.map(Some).map_err(Problem::full)
 }
 
-/// Holds capacity for a response until it is read, if it is large and nobody else's. What has a tag is kept and sent to all who ask.
-/// A stream of events keeps what it has: its last event is still to come.
+/// Holds capacity for a large response until the client has read it. A response with a tag counts as shared by all clients, so it
+/// holds none. A stream of events keeps what it has: its last event is still to come.
 pub(crate) fn of_answer(capacity: &ResponseCapacity, answer: &Response) -> Result<(), Problem> {
     let Some(bytes) = answer.body().size_hint().exact() else { return Ok(()) };
     let shared = answer.headers().contains_key(ETAG);

@@ -1,17 +1,17 @@
-//! From the path of a request to what is meant. Paths are taken as they came: a name may hold a slash, a percent sign, two dots.
+//! Parses the path of a request into a route. Paths stay as received: a name may contain a slash, a percent sign, or two dots.
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
 use crate::problem::Problem;
 
-/// What a path means.
+/// The meaning of a path.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Route {
-    /// The page of the tools.
+    /// The page that lists the tools.
     Home,
     Tools,
     Tool(String),
-    /// One of the last segments that stand for doing something with a tool.
+    /// An action on a tool, named by the last segment of the path.
     Verb(String, Verb),
     Resources(Resource),
     Approvals,
@@ -41,11 +41,11 @@ pub(crate) enum Verb {
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Resource {
-    /// The children of `?uri=`, or what stands at the root.
+    /// The children of `?uri=`, or the resources at the root.
     List,
     Metadata,
     Content,
-    /// What changes.
+    /// A stream of changes.
     Events,
 }
 
@@ -55,7 +55,7 @@ pub(crate) enum ReviewVerb {
     Deny,
 }
 
-/// Pages for people.
+/// Pages for users.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) enum Page {
     Tool(String),
@@ -68,10 +68,10 @@ pub(crate) enum Page {
 }
 
 impl Route {
-    /// Reads the raw path of a request, from where the router is mounted.
+    /// Parses the raw path of a request, relative to where the router is mounted.
     ///
-    /// Exactly one final verb is taken off, and only from requests that do something: so `GET /tools/x/call` is the tool `x/call`,
-    /// and `POST /tools/x/call/call` calls it.
+    /// Removes at most one verb from the end, and only if the request may act (`posts`). So `GET /tools/x/call` is the tool
+    /// `x/call`, and `POST /tools/x/call/call` calls it.
     pub(crate) fn read(path: &str, posts: bool) -> Result<Self, Problem> {
         let path = path.strip_prefix('/').unwrap_or(path);
         let (first, rest) = path.split_once('/').unwrap_or((path, ""));
@@ -144,7 +144,7 @@ fn page(rest: &str) -> Result<Route, Problem> {
     })
 }
 
-/// Decodes once. What is not encoded properly is refused, not guessed.
+/// Decodes once. Refuses invalid percent-encoding instead of guessing.
 fn decoded(text: &str) -> Result<String, Problem> {
     let bytes = text.as_bytes();
     for (at, byte) in bytes.iter().enumerate() {
@@ -161,10 +161,10 @@ fn decoded(text: &str) -> Result<String, Problem> {
         .map_err(|_| Problem::bad_request("The path is not UTF-8 once it is decoded"))
 }
 
-/// Everything but what no server and no proxy touches.
+/// The characters to encode: all except those that no server and no proxy changes.
 const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'~');
 
-/// A name as part of a path. Dots are encoded too: browsers take `..` for the folder above.
+/// Returns a name as a part of a path. Encodes dots too: browsers read `..` as the parent folder.
 pub(crate) fn encoded(name: &str) -> String {
     utf8_percent_encode(name, IN_PATH).to_string()
 }

@@ -1,4 +1,4 @@
-//! A request, stage by stage: is it meant for us, what does it mean, who asks, may they, and only then the answer.
+//! Serves a request in stages: check the host, parse the path, authenticate the caller, check its access, and only then respond.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -22,28 +22,28 @@ use crate::problem::Problem;
 use crate::route::{Page, Resource, Route, Verb};
 use crate::{Inner, rest, room, trace, ui};
 
-/// A request that was let in.
+/// A request that passed all checks.
 pub(crate) struct ConsoleRequest {
     pub(crate) parts: Parts,
     pub(crate) body: Bytes,
     pub(crate) visitor: ConsoleIdentity,
     /// The path at which the router is mounted, without a slash at its end.
     pub(crate) base: String,
-    /// The room that the body takes, if it is large.
+    /// The slot of a large body.
     pub(crate) room: Option<Arc<Slot>>,
-    /// The capacity that the response is built in, if the request takes a place.
+    /// The capacity for the response, if the request holds a slot.
     pub(crate) response: Option<ResponseCapacity>,
-    /// When a call arrived.
+    /// When a call arrived, for the order of serial calls.
     pub(crate) arrived: Option<Arrived>,
 }
 
 impl ConsoleRequest {
-    /// The value of a parameter in the query.
+    /// Returns the first value of a query parameter that is not empty.
     pub(crate) fn query(&self, name: &str) -> Option<String> {
         self.queries(name).into_iter().next()
     }
 
-    /// The value of a parameter that must not be missed: in any spelling of its name, and if it is empty, too.
+    /// Returns the value of a parameter that the server must not miss. The name matches in any case, and an empty value counts.
     pub(crate) fn given(&self, name: &str) -> Option<String> {
         let pairs = self.parts.uri.query().unwrap_or_default().split('&');
         let mut pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -51,7 +51,7 @@ impl ConsoleRequest {
         found.map(|(_, value)| decoded(value))
     }
 
-    /// All values of a parameter that may be given more than once.
+    /// Returns all values of a parameter that may repeat, except empty ones.
     pub(crate) fn queries(&self, name: &str) -> Vec<String> {
         let pairs = self.parts.uri.query().unwrap_or_default().split('&');
         let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
@@ -60,7 +60,7 @@ impl ConsoleRequest {
     }
 }
 
-/// A part of a query or of a form.
+/// Decodes a part of a query or of a form.
 pub(crate) fn decoded(text: &str) -> String {
     let spaced = text.replace('+', " ");
     percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
@@ -83,7 +83,7 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     let trace_id = trace::id(&parts.headers);
     let asked = html.then(|| parts.clone());
     let answered = answer(console, parts, body, base.clone());
-    // A provider is somebody else's code: if it panics, the answer is still one.
+    // A tool source is foreign code: if it panics, the client still gets a response.
     let answered = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
         tracing::error!(trace_id, "a request panicked");
         Err(Problem::internal(&trace_id))
@@ -107,7 +107,7 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
         headers.append(VARY, HeaderValue::from_static("Origin"));
     }
     if is_head {
-        // The length stays: it is that of what GET would send.
+        // Keep the length: it is that of the response to GET.
         let length = response.headers().get(http::header::CONTENT_LENGTH).cloned().or_else(|| {
             let exact = axum::body::HttpBody::size_hint(response.body()).exact()?;
             Some(HeaderValue::from(exact))
@@ -120,8 +120,8 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     response
 }
 
-/// Who is told in a page that there is none: so that they see who they are, and can be somebody else. Nobody where it is not even
-/// known whether the page is ours, and where nobody is known.
+/// Returns the caller for an error page, so that users see their identity and can change it. `None` if the request is unauthorized,
+/// or if its host is wrong: then the page may not belong to this server.
 async fn whom_to_tell(
     console: &Inner,
     asked: &Parts,
@@ -142,7 +142,7 @@ async fn answer(
 ) -> Result<Response, Problem> {
     guard::check_host(console, &parts)?;
     let route = match Route::read(parts.uri.path(), !looks(&parts))? {
-        // Without a server there are no tools to begin with.
+        // Without a server, there are no tools to show first.
         Route::Home if console.engine.is_none() => Route::Page(Page::Approvals),
         route => route,
     };
@@ -153,7 +153,7 @@ async fn answer(
     if !allow.split(", ").any(|method| method == parts.method.as_str()) {
         return Err(Problem::method_not_allowed(allow));
     }
-    // Before anything is waited for: the order of serial calls is that in which requests arrive.
+    // Before the first await: serial calls run in the order in which their requests arrive.
     let arrived = match (&route, &console.engine) {
         (Route::Verb(_, Verb::Call), Some(engine)) => Some(engine.arrived()),
         _ => None,
@@ -165,9 +165,9 @@ async fn answer(
     if let Some(arrived) = &arrived {
         arrived.has_body();
     }
-    // Only now: who sends slowly has not begun anything yet.
+    // Only now: a client that sends its body slowly must not hold a slot.
     let place = room::take(console, &visitor, &route)?;
-    // Who needs no place is never kept out, and what they are shown has bounds of its own.
+    // A request without a slot is never refused, and its response has its own limits.
     let of = console.shares.then_some(&visitor.principal);
     let capacity = place.as_ref().map(|_| ResponseCapacity::rewritten(&console.rooms, of));
     let asked = ConsoleRequest { parts, body, visitor, base, room, response: capacity, arrived };
@@ -178,7 +178,7 @@ async fn answer(
     Ok(hold(response, (place, asked.room, asked.response)))
 }
 
-/// Does what the path means.
+/// Runs the handler of a route.
 async fn act(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
@@ -218,7 +218,7 @@ async fn act(
     }
 }
 
-/// The methods of a path.
+/// Returns the methods of a path.
 pub(crate) fn allowed(route: &Route) -> &'static str {
     match route {
         Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
@@ -228,7 +228,7 @@ pub(crate) fn allowed(route: &Route) -> &'static str {
     }
 }
 
-/// Whether it wants to see something, or to know whether it may.
+/// Returns true if the request only reads, or asks whether it may.
 fn looks(parts: &Parts) -> bool {
     let wanted = parts.headers.get("access-control-request-method");
     match parts.method {
@@ -242,14 +242,14 @@ fn options(allow: &'static str) -> Response {
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
     headers.insert(ALLOW, HeaderValue::from_static(allow));
-    // Without an allowed origin beside them, these say nothing.
+    // Browsers ignore these unless there is an allowed origin beside them.
     headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(allow));
     let sent = "Authorization, Content-Type, Idempotency-Key, If-None-Match, traceparent";
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(sent));
     response
 }
 
-/// Where we are mounted: what the path that was asked for has before ours.
+/// Returns the path where the router is mounted: the original path without the router's own.
 fn base(parts: &Parts) -> String {
     let ours = parts.uri.path();
     let whole = parts.extensions.get::<OriginalUri>().map_or(ours, |uri| uri.0.path());
@@ -258,7 +258,7 @@ fn base(parts: &Parts) -> String {
     if base.starts_with("//") { String::new() } else { base.to_owned() }
 }
 
-/// Whoever may ask for this before they are known, to log in, sends little; nobody can take the room of those who are.
+/// Reads the body. A login must be small: its sender is not authenticated, and must not use capacity of authenticated callers.
 async fn read(
     console: &Inner,
     asked: (&ConsoleIdentity, &Route),
@@ -299,19 +299,19 @@ const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; st
      media-src data:; connect-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'; \
      require-trusted-types-for 'script'; trusted-types 'none'";
 
-/// What every answer says to browsers.
+/// Adds the security headers of every response.
 fn secure(headers: &mut HeaderMap) {
     for (name, value) in [
         ("content-security-policy", CONTENT_SECURITY_POLICY),
         ("x-content-type-options", "nosniff"),
-        // Not `no-referrer`: with that, browsers send the login form with `Origin: null`, which nobody may come from.
+        // Not `no-referrer`: with that, browsers send the login form with `Origin: null`, which the server refuses.
         ("referrer-policy", "same-origin"),
         ("cross-origin-opener-policy", "same-origin"),
         ("cross-origin-resource-policy", "same-origin"),
     ] {
         headers.insert(name, HeaderValue::from_static(value));
     }
-    // What depends on who asks is kept by nobody; what has a tag may be kept, and is asked for again each time.
+    // Responses depend on the caller, so they must not be stored. A response with a tag may be stored and is revalidated each time.
     if !headers.contains_key(CACHE_CONTROL) {
         let tagged = headers.contains_key(http::header::ETAG);
         let value = if tagged { "private, no-cache" } else { "no-store" };

@@ -1,10 +1,10 @@
-//! Who has logged in with a browser.
+//! Login sessions of browsers.
 //!
-//! A token is exchanged for two things. A cookie, which no script can read and no other site can use, says who it is. But cookies
-//! know no ports: a browser sends them to every server of a host, and whoever gets one can ask as its owner. So the login gives a
-//! proof besides, which pages keep where only their own origin can read it, and without which nothing is done. It stands in no
-//! page and is given once. What both stand for lives here, in memory: it ends with the process, or when it was not used for long.
-//! Only hashes are kept.
+//! A login exchanges a token for a cookie and a proof. The cookie identifies the caller. No script can read it, and no other site
+//! can use it. But cookies ignore ports: a browser sends them to every server of a host, and such a server could act as the caller.
+//! So the login also returns a proof, without which the console does not act. The proof is in no page and is sent once. Pages store
+//! it where only their own origin can read it. Sessions live in memory. They end with the process, or when they are idle for too
+//! long. Only hashes are stored.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
@@ -16,36 +16,36 @@ use candor_server::auth::{Claims, Identity};
 use candor_server::protocol::Principal;
 use sha2::{Digest as _, Sha256};
 
-/// A session that nobody uses for this long is over.
+/// The idle time after which a session ends.
 const IDLE: Duration = Duration::from_secs(12 * 60 * 60);
 
-/// More browsers than a few people have. Of more, one of whoever has the most is forgotten, the longest unused: nobody logs others
-/// out by logging in.
+/// Maximum number of sessions. At the limit, a login ends the least recently used session of the principal that has the most. So
+/// one caller cannot log others out by logging in.
 const MOST: usize = 256;
 
-/// 256 random bits as text.
+/// Returns 256 random bits as text.
 pub(crate) fn random_token() -> String {
     let mut bytes = [0_u8; 32];
     getrandom::fill(&mut bytes).expect("the operating system has randomness");
     BASE64.encode(bytes)
 }
 
-/// Tokens are long and random, so a plain hash is enough, and comparing hashes tells nothing by its timing.
+/// Hashes a token. Tokens are long and random, so a plain hash is enough, and comparing hashes reveals nothing by its timing.
 pub(crate) fn hash(token: &str) -> [u8; 32] {
     Sha256::digest(token.as_bytes()).into()
 }
 
-/// Who a cookie stands for.
+/// The identity behind a cookie.
 #[derive(Debug, Clone)]
 pub(crate) struct LoginSession {
     pub(crate) principal: Principal,
     pub(crate) claims: Claims,
     pub(crate) operator: bool,
-    /// The hash of what a request must bring besides the cookie, unless it only looks at pages.
+    /// The hash of the proof, which a request must send besides the cookie unless it only reads pages.
     pub(crate) proof: [u8; 32],
 }
 
-/// What a browser is given at login, and never again.
+/// The secrets that a browser receives at login, and never again.
 #[derive(Debug)]
 pub(crate) struct LoginTokens {
     pub(crate) cookie: String,
@@ -56,7 +56,7 @@ pub(crate) struct LoginTokens {
 pub(crate) struct LoginSessions(Mutex<HashMap<[u8; 32], (LoginSession, Instant)>>);
 
 impl LoginSessions {
-    /// Begins one.
+    /// Opens a session.
     pub(crate) fn open(&self, identity: impl Into<Identity>, operator: bool) -> LoginTokens {
         let Identity { principal, claims } = identity.into();
         let opened = LoginTokens { cookie: random_token(), proof: random_token() };

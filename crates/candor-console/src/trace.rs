@@ -1,4 +1,4 @@
-//! By which name the log and whoever was told of a failure speak of the same request.
+//! Trace IDs. An error response and the log name the same request by the same ID.
 
 use candor_server::trace_id;
 use http::HeaderMap;
@@ -6,7 +6,7 @@ use http::HeaderMap;
 /// The header of a W3C trace context.
 pub(crate) const TRACEPARENT: &str = "traceparent";
 
-/// The caller's own trace, if it brought one; otherwise a new name. 32 hexadecimal digits.
+/// Returns the caller's own trace ID if it sent one, or a new one: 32 hexadecimal digits.
 pub(crate) fn id(headers: &HeaderMap) -> String {
     let brought = headers.get(TRACEPARENT).and_then(|value| value.to_str().ok());
     brought.and_then(trace_id).unwrap_or_else(new)

@@ -1,4 +1,4 @@
-//! Names, taken and given up: what is in the files stays as it is.
+//! Deletes and renames entries, and makes folders. The content of files stays as it is.
 
 use std::io;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use crate::walk::{LastLink, OpenFolder, Spot};
 use crate::write::{Overwrite, WriteResult};
 
 impl Root {
-    /// Deletes a file, a link (not what it leads to), or an empty folder.
+    /// Deletes a file, a link (not its target), or an empty folder.
     pub fn delete(&self, place: &RootedPath) -> Result<(), FileError> {
         if place.is_root() {
             return Err(FileError::IsRoot);
@@ -26,13 +26,13 @@ impl Root {
             sys::remove_file(folder, name)
         };
         removed.map_err(|error| match error.kind() {
-            // Some systems say so of a folder that is not empty.
+            // Some systems report this for a folder that is not empty.
             io::ErrorKind::AlreadyExists => FileError::NotEmpty(place.clone()),
             _ => FileError::from_io(place, &error),
         })
     }
 
-    /// Makes a folder, and those that it is in. It is no error if it exists.
+    /// Makes a folder, and the missing folders above it. It is no error if the folder exists.
     pub fn make_folder(&self, place: &RootedPath) -> Result<WriteResult, FileError> {
         if place.is_hidden() && !self.shows_hidden() {
             return Err(FileError::NotFound(place.clone()));
@@ -45,7 +45,7 @@ impl Root {
             outcome = match sys::make_folder(&at_folder.folder, name) {
                 Ok(()) => WriteResult::Created,
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => WriteResult::Existed,
-                // A folder that is there need not let us make another one in it to let us pass.
+                // The system may refuse to make a folder here, although this one exists. Then continue with it.
                 Err(e) => match sys::look(&at_folder.folder, name) {
                     Ok(_) => WriteResult::Existed,
                     Err(_) => return Err(FileError::from_io(&here, &e)),
@@ -55,7 +55,7 @@ impl Root {
                 Some(folder) => {
                     OpenFolder { folder: Arc::new(folder), place: at_folder.place.child(name) }
                 }
-                // A link to a folder is as good as a folder.
+                // A link to a folder counts as a folder.
                 None => self.walk_into(&here)?,
             };
         }
@@ -74,7 +74,7 @@ impl Root {
         Ok(OpenFolder { folder, place: spot.real_place() })
     }
 
-    /// Moves something, of whatever kind; a link is moved itself. No folder is ever replaced.
+    /// Moves an entry of any kind. A link is moved itself. A folder is never replaced.
     pub fn rename(
         &self,
         from: &RootedPath,
@@ -92,12 +92,12 @@ impl Root {
             sys::rename(old, new).map_err(error)?;
             return Ok(WriteResult::Existed);
         }
-        // Also where something may be replaced: what came meanwhile was not looked at.
+        // Also if the caller allows to overwrite: an entry that appeared meanwhile was not checked.
         sys::rename_to_nothing(old, new, is_folder).map_err(error)?;
         Ok(WriteResult::Created)
     }
 
-    /// All that can be known before something is moved.
+    /// Checks everything that can be known before a move.
     pub(crate) fn renaming(
         &self,
         from: &RootedPath,
@@ -120,7 +120,7 @@ impl Root {
             if is_folder {
                 return Err(FileError::NotAFolder(to.clone()));
             }
-            // A link itself holds nothing that could be protected.
+            // A link has no content of its own to protect.
             if there.seen != NameKind::Link {
                 target.must_be_replaceable(to)?;
             }
@@ -129,7 +129,7 @@ impl Root {
     }
 }
 
-/// Something that can be moved, and the name that it gets.
+/// An entry that can be moved, and its new name.
 pub(crate) struct RenamePlan {
     source: Spot,
     pub(crate) target: Spot,

@@ -25,26 +25,26 @@ use crate::place::{RootedPath, encoded_after};
 use crate::root::Root;
 use crate::watch::Watcher;
 
-/// The largest file that is read in one piece, unless told otherwise.
+/// Default for the maximum size of a file that is read, in bytes.
 const LARGEST: u64 = 4 * 1024 * 1024;
 
-/// What reading a folder gives at most: so many of its children, each so small, and all together so small.
+/// Limits for reading a folder: the number of its children, the size of each, and the size of all together.
 const READ_ALONG: usize = 50;
 const READ_ALONG_EACH: u64 = 64 * 1024;
 const READ_ALONG_BYTES: usize = 512 * 1024;
-/// How many children are looked at to find them.
+/// Maximum number of children to examine for this.
 const LOOKED_AT: usize = 1000;
 
-/// How many names are proposed for a path that somebody types.
+/// Maximum number of proposals for a path that a user types.
 const PROPOSED: usize = 1000;
 
-/// A folder as resources: what is in it, what each thing is, what it holds, and when it changes.
+/// A folder as resources: its entries, their metadata, their content, and their changes.
 ///
-/// Nothing leads out of it: see [`Root`]. Names that begin with a dot are left out unless asked for.
+/// Nothing leads out of it: see [`Root`]. Names that begin with a dot are hidden by default.
 ///
-/// What is watched is told of when the system has news of it, and looked at besides, every two seconds: not every file system
-/// has news. Looks take at most a twentieth of one core, so where tens of thousands of files are watched each has its turn less
-/// often.
+/// The system reports changes of what is watched. Every two seconds the server also checks it, because not every file system
+/// reports changes. The checks take at most a twentieth of one core, so among tens of thousands of watched files each has its turn
+/// less often.
 ///
 /// ```no_run
 /// use candor_files::Directory;
@@ -54,8 +54,8 @@ const PROPOSED: usize = 1000;
 /// # Ok::<(), std::io::Error>(())
 /// ```
 ///
-/// Its URIs are those of the files themselves (`file:///home/ann/notes/today.md`). Where clients should not see where the
-/// folder is, or where it stands beside another, give it a URI of its own:
+/// Its URIs are those of the files themselves (`file:///home/ann/notes/today.md`). If clients should not see where the folder is,
+/// or if a server has several folders, give it a URI of its own:
 ///
 /// ```no_run
 /// # use candor_files::Directory;
@@ -71,7 +71,7 @@ pub struct Directory {
 }
 
 impl Clone for Directory {
-    /// The same folder for another server: what one has watched is told to its own clients.
+    /// Returns the same folder for another server, whose own clients learn of the changes that they watch.
     fn clone(&self) -> Self {
         let watcher = Arc::new(Watcher::new(self.root.clone()));
         Self { watcher, ..self.same() }
@@ -84,7 +84,7 @@ impl Directory {
         Ok(Self::of(Root::open(path)?))
     }
 
-    /// A folder that has been opened before.
+    /// Returns the resources of a folder that is already open.
     #[must_use]
     pub fn of(root: Root) -> Self {
         let uris = Uris::of_path(root.path());
@@ -92,14 +92,14 @@ impl Directory {
         Self { root, uris, largest: LARGEST, watcher }
     }
 
-    /// Gives the root this URI, and everything in it URIs beneath.
+    /// Sets the URI of the root. The URIs of everything in it begin with it.
     #[must_use]
     pub fn at(mut self, uri: &str) -> Self {
         self.uris = Uris::of_root(uri);
         self
     }
 
-    /// Whether names that begin with a dot are shown and can be read. Without this they are not.
+    /// Sets whether names that begin with a dot are shown and can be read. By default they are not.
     #[must_use]
     pub fn hidden(mut self, shown: bool) -> Self {
         self.root = self.root.with_hidden(shown);
@@ -107,20 +107,20 @@ impl Directory {
         self
     }
 
-    /// The largest file that is read, in bytes. Default: 4 MiB. Larger ones are listed and described, but not read.
+    /// Sets the maximum size of a file that is read, in bytes. Default: 4 MiB. Larger ones are listed and described, but not read.
     #[must_use]
     pub fn largest(mut self, bytes: u64) -> Self {
         self.largest = bytes;
         self
     }
 
-    /// The URI of the folder itself.
+    /// Returns the URI of the folder itself.
     #[must_use]
     pub fn uri(&self) -> &str {
         &self.uris.root
     }
 
-    /// The URI of something in it.
+    /// Returns the URI of a place in it.
     #[must_use]
     pub fn uri_of(&self, place: &RootedPath) -> String {
         self.uris.of(place)
@@ -131,7 +131,7 @@ impl Directory {
         Self { root, uris, largest: self.largest, watcher: self.watcher.clone() }
     }
 
-    /// Runs what blocks where that is allowed.
+    /// Runs blocking code where that is allowed.
     async fn blocking<T: Send + 'static>(
         &self,
         run: impl FnOnce(&Self) -> Result<T, ToolError> + Send + 'static,
@@ -149,10 +149,10 @@ impl Directory {
         described(self.uris.of(&entry.place), name, &media, entry.facts())
     }
 
-    /// The last name of where it is, as clients see it.
+    /// Returns the last name of the root, as clients see it.
     fn root_name(&self) -> String {
         let root = &self.uris.root;
-        // A colon parts names only where there is no slash: `docs:v2`, but `file:///srv/12:30`.
+        // A colon separates names only if there is no slash: `docs:v2`, but `file:///srv/12:30`.
         let (_, last) =
             root.rsplit_once('/').or_else(|| root.rsplit_once(':')).unwrap_or(("", root));
         match last {
@@ -163,7 +163,7 @@ impl Directory {
 
     fn listing(&self, place: &RootedPath, page: Page<'_>) -> Result<Listing, FileError> {
         let after = page.after.map(|after| percent_decode_str(after).collect::<Vec<u8>>());
-        // Straight from names to resources: this is done ten thousand times for a large folder.
+        // Directly from names to resources: a large folder has ten thousand of them.
         let mut stem = self.uris.of(place);
         if !stem.ends_with('/') {
             stem.push('/');
@@ -191,7 +191,7 @@ impl Directory {
         Ok(ReadResourceResult::new(vec![contents(uri, mime_type, bytes)]))
     }
 
-    /// A folder's small text files, as far as they fit; says whether that is all of it.
+    /// Reads the small text files of a folder, within the limits. Reports whether that is all of it.
     fn read_folder(&self, place: &RootedPath) -> Result<ReadResourceResult, FileError> {
         let listed = self.root.page(place, None, LOOKED_AT)?;
         let mut complete = listed.next.is_none();
@@ -225,14 +225,14 @@ impl Directory {
         Ok(result)
     }
 
-    /// Paths that begin with what was typed: what stands in the folder that it names.
+    /// Returns paths that begin with the typed text: entries of the folder that it names.
     fn proposals(&self, typed: &str) -> Vec<String> {
         let (folder, begun) = typed.rsplit_once('/').unwrap_or(("", typed));
         let Ok(place) = RootedPath::from_uri_path(folder) else {
             return Vec::new();
         };
         let begun: Vec<u8> = percent_decode_str(begun).collect();
-        // In the order of names, those that begin so stand right after the one that is just this.
+        // In the order of names, those with this beginning come right after the exact one.
         let exact = place.join(&begun).ok().and_then(|place| self.root.entry(&place).ok());
         let after = Some(&*begun).filter(|begun| !begun.is_empty());
         let Ok(listed) = self.root.page(&place, after, PROPOSED) else {
@@ -248,9 +248,9 @@ impl Directory {
     }
 }
 
-/// Something in the folder, as a resource.
+/// Returns an entry as a resource.
 fn described(uri: String, name: String, media: &str, facts: Facts) -> Resource {
-    // Member by member: a resource is too large to be passed on from hand to hand.
+    // Member by member: a resource is too large to be moved through a chain of calls.
     let mut resource = Resource::new(uri, name);
     resource.mime_type = Some(media.to_owned());
     resource.annotations = facts.modified.and_then(rfc3339).map(|time| {
@@ -268,7 +268,7 @@ fn described(uri: String, name: String, media: &str, facts: Facts) -> Resource {
     resource
 }
 
-/// Text if it is text, bytes if not.
+/// Returns text if the bytes are text, and bytes if not.
 fn contents(uri: &str, mime_type: impl Into<String>, bytes: Vec<u8>) -> ResourceContents {
     if is_text(&bytes) {
         let text = String::from_utf8(bytes).unwrap_or_default();
@@ -277,7 +277,7 @@ fn contents(uri: &str, mime_type: impl Into<String>, bytes: Vec<u8>) -> Resource
     ResourceContents::of_bytes(uri, mime_type, &bytes)
 }
 
-/// What clients are told. What is not there, or not to be seen, is `None`.
+/// Converts a result for clients. What does not exist, or must not be seen, is `None`.
 fn found<T>(result: Result<T, FileError>) -> Result<Option<T>, ToolError> {
     match result {
         Ok(value) => Ok(Some(value)),
@@ -316,7 +316,7 @@ impl Resources for Directory {
             .await
     }
 
-    /// The folder itself, then what stands directly in it: enough for clients that know nothing of trees.
+    /// Returns the folder itself, then its direct children: enough for clients that do not know trees.
     async fn list(&self, page: Page<'_>, _: &Principal) -> Result<Listing, ToolError> {
         let (after, limit) = (page.after.map(str::to_owned), page.limit);
         self.blocking(move |this| {
@@ -335,7 +335,7 @@ impl Resources for Directory {
                     listing.resources.extend(children.resources);
                     listing.next = children.next;
                 }
-                // A root that cannot be listed right now does not hide the rest of the server's list.
+                // A root that cannot be listed now does not hide the rest of the server's list.
                 Err(error) if is_first => tracing::warn!(%error, "a root cannot be listed"),
                 Err(error) => return Err(error.told()),
             }
@@ -356,7 +356,7 @@ impl Resources for Directory {
         let (after, limit) = (page.after.map(str::to_owned), page.limit);
         self.blocking(move |this| {
             let page = Page { after: after.as_deref(), limit };
-            // It was there a moment ago; a folder that has just vanished is an empty one.
+            // It existed a moment ago; a folder that has just vanished counts as empty.
             Ok(Some(found(this.listing(&place, page))?.unwrap_or_default()))
         })
         .await
@@ -407,12 +407,12 @@ impl Resources for Directory {
     }
 }
 
-/// From places to URIs and back.
+/// The mapping between places and URIs.
 #[derive(Debug, Clone)]
 struct Uris {
-    /// Of the root itself.
+    /// The URI of the root.
     root: String,
-    /// Before every path beneath it; ends with a slash.
+    /// The prefix of every path inside it; ends with a slash.
     stem: String,
 }
 
@@ -451,7 +451,7 @@ impl Uris {
             return Some(RootedPath::root());
         }
         let path = uri.strip_prefix(&self.stem)?;
-        // A query or a fragment would be another resource.
+        // A query or a fragment names another resource.
         if path.contains(['?', '#']) {
             return None;
         }

@@ -1,5 +1,5 @@
-//! A file that nobody sees until it is whole: written under a name of its own in the folder where it will be, then
-//! moved to its name in one step. Whatever goes wrong before that, it is gone.
+//! A file that is invisible until it is complete. It is written under a temporary name in its own folder, and then renamed in one
+//! step. If anything fails before that, the draft is removed.
 
 use std::fs::File;
 use std::io::{self, Write};
@@ -32,7 +32,7 @@ impl<'a> Draft<'a> {
         &mut self.file
     }
 
-    /// Makes it the successor of another file: its owner's, with its permissions.
+    /// Gives it the owner and the permissions of the file that it replaces.
     pub(crate) fn succeed(&self, old: &NameStatus) -> io::Result<()> {
         sys::set_owner(&self.file, old);
         self.set_permissions(old)
@@ -42,12 +42,12 @@ impl<'a> Draft<'a> {
         sys::set_permissions(&self.file, like)
     }
 
-    /// Takes its name, and the place of whatever had it.
+    /// Takes the name, and replaces the entry that has it.
     pub(crate) fn publish_over(self, name: &[u8]) -> io::Result<()> {
         self.published(|draft| sys::rename((draft.folder, &draft.name), (draft.folder, name)))
     }
 
-    /// Takes its name, unless something has it.
+    /// Takes the name, unless an entry has it.
     pub(crate) fn publish_new(self, name: &[u8]) -> io::Result<()> {
         self.published(|draft| {
             sys::rename_to_nothing((draft.folder, &draft.name), (draft.folder, name), false)

@@ -1,4 +1,4 @@
-//! One look at one thing. Never reads what is in it.
+//! What is at a place. Never reads content.
 
 use std::time::SystemTime;
 
@@ -10,13 +10,13 @@ use crate::root::Root;
 use crate::sys::{NameKind, NameStatus};
 use crate::walk::{LastLink, Spot};
 
-/// What something is.
+/// The kind of an entry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum Kind {
-    /// Bytes.
+    /// A file: bytes.
     File,
-    /// Names.
+    /// A folder: names.
     Folder,
     /// A link that leads nowhere, in circles, out of the root, or to something hidden.
     DanglingLink,
@@ -26,12 +26,12 @@ pub enum Kind {
     Socket,
     /// A device that is read as a stream.
     CharDevice,
-    /// A device with blocks.
+    /// A block device.
     BlockDevice,
 }
 
 impl Kind {
-    /// One word for it.
+    /// Returns the kind in one word.
     #[must_use]
     pub fn as_str(self) -> &'static str {
         match self {
@@ -56,36 +56,36 @@ impl Kind {
     }
 }
 
-/// Something in the root.
+/// An entry in the root.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Entry {
-    /// Where it was looked for.
+    /// The requested place.
     pub place: RootedPath,
-    /// What it is; of a link, what it leads to.
+    /// Its kind; for a link, the kind of the target.
     pub kind: Kind,
-    /// How many bytes a file holds; 0 for anything else.
+    /// The size of a file in bytes; 0 for anything else.
     pub size: u64,
-    /// When it was last written to, if that is known.
+    /// When it was last modified, if that is known.
     pub modified: Option<SystemTime>,
-    /// Whether the last name is a link.
+    /// True if the last name is a link.
     pub link: bool,
-    /// Which file it is and when it last changed; of a link, of what it leads to. `None` if the system does not say.
+    /// Which file it is, and when it last changed; for a link, those of the target. `None` if the system does not report them.
     pub id: Option<FileId>,
 }
 
-/// Tells apart files that have the same name, size and time of writing.
+/// Tells apart files with the same name, size and modification time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FileId {
-    /// The file system that holds it.
+    /// The file system that contains it.
     pub device: u64,
-    /// Its number there. A file that takes the place of another one has another number.
+    /// Its number there. A file that replaces another one has another number.
     pub inode: u64,
-    /// When its content, times, name or permissions last changed: seconds since 1970, and nanoseconds. Programs that restore a
-    /// file's time of writing cannot restore this.
+    /// When its content, times, name or permissions last changed: seconds since 1970, and nanoseconds. A program that restores a
+    /// file's modification time cannot restore this.
     pub changed: (i64, u32),
 }
 
-/// What a look shows of something, wherever it is.
+/// The facts about an entry, without its place.
 #[derive(Clone, Copy)]
 pub(crate) struct Facts {
     pub(crate) kind: Kind,
@@ -96,7 +96,7 @@ pub(crate) struct Facts {
 }
 
 impl Facts {
-    /// From a look and, if it is at a link, from one at what that leads to, if anything.
+    /// Combines the status of a name with the status of its target, if it is a link with a target.
     pub(crate) fn of(look: &NameStatus, target: Option<&NameStatus>) -> Self {
         let (kind, of, link) = match (look.seen, target) {
             (NameKind::Real(kind), _) => (kind, look, false),
@@ -116,7 +116,7 @@ impl Facts {
 }
 
 impl Entry {
-    /// When it was last written to, as `2026-07-28T09:30:00.250Z`.
+    /// Returns the modification time, as `2026-07-28T09:30:00.250Z`.
     #[must_use]
     pub fn modified_text(&self) -> Option<String> {
         self.modified.and_then(rfc3339)
@@ -129,8 +129,7 @@ impl Entry {
 }
 
 impl Root {
-    /// Looks at one place. Links are followed, inside the root only; one that leads elsewhere is an entry of its own
-    /// kind.
+    /// Returns the entry at a place. Follows links, inside the root only. A link that leads elsewhere is an entry of its own kind.
     pub fn entry(&self, place: &RootedPath) -> Result<Entry, FileError> {
         let spot = self.walk(place, LastLink::AsItIs)?;
         let look = spot.existing(place)?;
@@ -138,7 +137,7 @@ impl Root {
         Ok(Facts::of(&look, target.as_ref()).at(place.clone()))
     }
 
-    /// What the link at this spot leads to.
+    /// Returns the status of the target of the link at this spot.
     fn target(&self, spot: &Spot) -> Option<NameStatus> {
         let name = spot.name.as_deref()?;
         self.walk_on(&spot.at, name).ok()?.look

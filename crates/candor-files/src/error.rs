@@ -1,18 +1,18 @@
-//! What can go wrong with a file, in words for whoever asked: they name the place and the next step, and never where
-//! the root is or what the operating system called it.
+//! Errors of files, in words for the caller. They name the place and the next step, but never the location of the root or the
+//! message of the operating system.
 
 use std::{fmt, io};
 
 use crate::entry::Kind;
 use crate::place::RootedPath;
 
-/// Why an operation did not happen.
+/// Why an operation failed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum FileError {
     /// Nothing is here, or nothing that may be seen.
     NotFound(RootedPath),
-    /// The folder that it would be in does not exist.
+    /// The folder of this place does not exist.
     NoFolder(RootedPath),
     /// A link that leads to nothing, or in circles.
     LeadsNowhere(RootedPath),
@@ -22,24 +22,24 @@ pub enum FileError {
     NotAFile(RootedPath, Kind),
     /// A folder is needed, and this, or something on the way, is something else.
     NotAFolder(RootedPath),
-    /// Larger than whoever asked wants to have.
+    /// Larger than the caller's limit.
     TooLarge {
         /// The file.
         place: RootedPath,
-        /// How large it is.
+        /// Its size in bytes.
         size: u64,
-        /// How large it may be.
+        /// The limit in bytes.
         limit: u64,
     },
-    /// Text was wanted, and these bytes are none.
+    /// Text is needed, and these bytes are not text.
     NotText(RootedPath),
     /// Something has this name already.
     Exists(RootedPath),
-    /// A folder that still holds something.
+    /// A folder that is not empty.
     NotEmpty(RootedPath),
     /// A folder cannot be moved into itself.
     IntoItself(RootedPath),
-    /// Nobody may write to this file.
+    /// The file is write-protected.
     ReadOnly(RootedPath),
     /// The operating system does not allow it.
     Denied(RootedPath),
@@ -50,7 +50,7 @@ pub enum FileError {
 }
 
 impl FileError {
-    /// A stable name for this kind of error.
+    /// Returns a stable code for this kind of error.
     #[must_use]
     pub fn code(&self) -> &'static str {
         match self {
@@ -72,7 +72,7 @@ impl FileError {
         }
     }
 
-    /// What the operating system said about this place.
+    /// Converts an error of the operating system at this place.
     pub(crate) fn from_io(place: &RootedPath, error: &io::Error) -> Self {
         use io::ErrorKind as E;
         let place = place.clone();
@@ -89,7 +89,7 @@ impl FileError {
     }
 }
 
-/// For `map_err`.
+/// Returns a function for `map_err`, for errors at this place.
 pub(crate) fn at(place: &RootedPath) -> impl Fn(io::Error) -> FileError + '_ {
     move |error| FileError::from_io(place, &error)
 }

@@ -1,6 +1,6 @@
-//! The lines of a text that hold another one, each with as much of it as is worth showing.
+//! The lines of a text that contain another text, each with an excerpt.
 
-/// How many characters are shown of a line, and how many of them come before what was looked for.
+/// Maximum length of an excerpt in characters, and how many of them come before the match.
 const SHOWN: usize = 240;
 const BEFORE: usize = 80;
 
@@ -15,23 +15,23 @@ impl Needle {
         Self { text, ignore_case }
     }
 
-    /// The lines in which a match begins, from 1 on; each once.
+    /// Returns the lines in which a match begins, numbered from 1; each once.
     pub(crate) fn lines<'a>(&'a self, text: &'a str) -> impl Iterator<Item = (u64, String)> + 'a {
-        // Letters may become longer or shorter with their case, lines stay lines.
+        // A change of case may change the length of letters, but not the lines.
         let folded = self.ignore_case.then(|| text.to_lowercase());
         let mut original = text.split('\n');
-        // In the text that is searched: where the current line begins.
+        // Where the current line begins, in the searched text.
         let (mut begin, mut number) = (0, 0_u64);
         std::iter::from_fn(move || {
             let searched = folded.as_deref().unwrap_or(text);
             let found = begin + searched.get(begin..)?.find(&self.text)?;
-            // From the current line on to the one with the match.
+            // Lines between the current one and the one with the match.
             let passed = searched[begin..found].matches('\n').count();
             let line_begin = searched[..found].rfind('\n').map_or(0, |at| at + 1);
             let line = original.nth(passed)?;
             number += passed as u64 + 1;
             let column = searched[line_begin..found].chars().count();
-            // The next match counts from the next line on; past the end if there is none.
+            // The next match counts from the next line on; past the end if there is no next line.
             begin = searched[found..].find('\n').map_or(usize::MAX, |at| found + at + 1);
             Some((number, shown(line, column)))
         })

@@ -1,5 +1,5 @@
-//! What an operation would find, by the checks that it makes itself; and nothing is done. So a person can be shown what a call would
-//! change before it does.
+//! What an operation would find, by the checks that the operation itself makes, without a change. So a reviewer can see what a call
+//! would change.
 
 use crate::entry::{Entry, Facts, Kind};
 use crate::error::{FileError, at};
@@ -9,14 +9,14 @@ use crate::walk::LastLink;
 use crate::write::Overwrite;
 
 impl Root {
-    /// What [`delete`](Root::delete) would delete: of a link, the link.
+    /// Returns what [`delete`](Root::delete) would delete: for a link, the link.
     pub fn would_delete(&self, place: &RootedPath) -> Result<Entry, FileError> {
         if place.is_root() {
             return Err(FileError::IsRoot);
         }
         let spot = self.walk(place, LastLink::AsItIs)?;
         if spot.existing(place)?.is(Kind::Folder) {
-            // Also what is hidden: the folder cannot be deleted because of it.
+            // Hidden names count too: because of them the folder cannot be deleted.
             let mut names = spot.open_to_list().and_then(|dir| dir.entries()).map_err(at(place))?;
             if names.next().is_some() {
                 return Err(FileError::NotEmpty(place.clone()));
@@ -25,7 +25,8 @@ impl Root {
         self.entry(place)
     }
 
-    /// The file that [`replace`](Root::replace) would replace and [`append`](Root::append) add to; `None` if it would be new.
+    /// Returns the file that [`replace`](Root::replace) would replace or [`append`](Root::append) would extend; `None` if it would
+    /// be new.
     pub fn would_write(&self, place: &RootedPath) -> Result<Option<Entry>, FileError> {
         let spot = self.spot_to_write(place, LastLink::Followed)?;
         spot.named()?;
@@ -36,7 +37,7 @@ impl Root {
         }))
     }
 
-    /// What [`rename`](Root::rename) would move, and what would be lost by it.
+    /// Returns what [`rename`](Root::rename) would move, and what it would replace.
     pub fn would_rename(
         &self,
         from: &RootedPath,
@@ -48,7 +49,7 @@ impl Root {
         Ok((self.entry(from)?, lost))
     }
 
-    /// What [`copy`](Root::copy) would copy, and what would be lost by it.
+    /// Returns what [`copy`](Root::copy) would copy, and what it would replace.
     pub fn would_copy(
         &self,
         from: &RootedPath,

@@ -1,17 +1,16 @@
-//! Patterns for names. All ways through a pattern are followed at once, one character after the other, so the time is
-//! at most the length of the pattern times that of the path, whatever somebody writes.
+//! Patterns for names. Matching follows all ways through a pattern at once, one character after the other. So the time is at most
+//! the length of the pattern times the length of the path, whatever the pattern.
 
 use std::fmt;
 
-/// Longer patterns, and more alternatives than these, are refused; so is what is too long when written out.
+/// Maximum length of a pattern, number of its alternatives, and length with all alternatives written out.
 const MOST_BYTES: usize = 1024;
 const MOST_ALTERNATIVES: usize = 64;
 const MOST_WRITTEN: usize = 4096;
 
-/// A pattern: `*` is anything in a name, `?` one character, `[a-z]` and `[!a-z]` one of these or none of these, `**`
-/// any number of folders, `{a,b}` one or the other. A pattern with `/` in it is for the path from where the search
-/// begins, any other one for the last name. What begins with a dot is nothing special: whether it is seen at all is
-/// for the root to say.
+/// A pattern: `*` is anything in a name, `?` one character, `[a-z]` and `[!a-z]` one of these or none of these, `**` any number of
+/// folders, `{a,b}` one or the other. A pattern with `/` matches the path from the start of the search, any other one the last
+/// name. A dot at the beginning is not special: the root decides whether such names are seen.
 ///
 /// ```
 /// use candor_files::Glob;
@@ -54,13 +53,13 @@ fn units(bytes: &[u8]) -> impl Iterator<Item = Unit> {
     })
 }
 
-/// One character for one: names are compared, not sorted, so `ß` may stay itself.
+/// Folds one character to one character. Names are only compared, so `ß` may stay itself.
 fn fold(unit: Unit) -> Unit {
     char::from_u32(unit).and_then(|c| c.to_lowercase().next()).map_or(unit, Unit::from)
 }
 
 impl Glob {
-    /// Reads a pattern.
+    /// Parses a pattern.
     pub fn parse(pattern: &str) -> Result<Self, GlobError> {
         if pattern.len() > MOST_BYTES {
             return Err(GlobError::TooLong);
@@ -74,7 +73,7 @@ impl Glob {
         Ok(Self { alternatives, whole_path: pattern.contains('/') })
     }
 
-    /// Whether this path, with `/` between its names, is what the pattern means.
+    /// Returns true if the pattern matches this path, with `/` between its names.
     #[must_use]
     pub fn matches(&self, path: &[u8], ignore_case: bool) -> bool {
         let path = if self.whole_path {
@@ -88,7 +87,7 @@ impl Glob {
 }
 
 fn run(tokens: &[Token], path: &[u8], fold: fn(Unit) -> Unit) -> bool {
-    // A mark at `i`: everything before the token `i` has been matched.
+    // A mark at `i` means that everything before the token `i` has matched.
     let mut marks = vec![false; tokens.len() + 1];
     let mut next = marks.clone();
     mark(tokens, &mut marks, 0);
@@ -122,8 +121,8 @@ fn run(tokens: &[Token], path: &[u8], fold: fn(Unit) -> Unit) -> bool {
     marks[tokens.len()]
 }
 
-/// Sets a mark, and those that are reached from there by matching nothing. `Folders` is left behind here only on
-/// arrival: later on only a `/` does that.
+/// Sets a mark, and those that follow without matching anything. `Folders` can be skipped only on arrival. Later, only a `/` ends
+/// it.
 fn mark(tokens: &[Token], marks: &mut [bool], mut i: usize) {
     while !marks[i] {
         marks[i] = true;
@@ -167,7 +166,7 @@ fn ends_folders(tokens: &[Token]) -> bool {
     matches!(tokens.last(), Some(Token::Folders))
 }
 
-/// What follows a `[`, and what follows its `]`.
+/// Returns the set after a `[`, and what follows its `]`.
 fn set(pattern: &[char]) -> Result<(Token, &[char]), GlobError> {
     let (none_of, pattern) = match pattern {
         ['!' | '^', rest @ ..] => (true, rest),
@@ -230,13 +229,13 @@ fn expand(pattern: &[char]) -> Result<Vec<Vec<char>>, GlobError> {
     Ok(written)
 }
 
-/// Why a pattern is none.
+/// Why a pattern is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum GlobError {
-    /// Nothing at all.
+    /// It is empty.
     Empty,
-    /// Too long, or too many alternatives.
+    /// It is too long, or has too many alternatives.
     TooLong,
     /// A `[` without `]`.
     OpenSet,

@@ -1,32 +1,32 @@
-//! Which watches want news of what. Knows them by their numbers only.
+//! Which watches need which events. Knows the watches only by their numbers.
 //!
-//! What happens in a folder concerns few of those who watch something in it. They are found by its name, so news cost the
-//! same however much is watched.
+//! An event in a folder concerns few of the watches in it. They are found by name, so an event costs the same however many watches
+//! there are.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::Bound;
 use std::path::{Path, PathBuf};
 
-/// What the system is asked to watch.
+/// What the system must watch.
 #[derive(Clone)]
 pub(crate) struct WatchTarget {
     pub(crate) folder: PathBuf,
-    /// The name in the folder that matters; all of them if it is the folder itself.
+    /// The name in the folder that matters. `None` for the folder itself: all its names matter.
     pub(crate) name: Option<Vec<u8>>,
 }
 
-/// Who watches in a folder, by the name that matters to them.
+/// The watches in a folder, by the name that matters to them.
 type ByName = HashMap<Option<Vec<u8>>, BTreeSet<u64>>;
 
-/// Which watches want news of which folder.
+/// Which watches need the events of which folder.
 #[derive(Default)]
 pub(crate) struct Interest {
-    /// In order, so that what is beneath a folder stands together.
+    /// In order, so that a folder and the folders inside it are adjacent.
     folders: BTreeMap<PathBuf, ByName>,
 }
 
 impl Interest {
-    /// A watch wants news; true if it is the first for this folder.
+    /// Adds a watch. Returns true if it is the first of this folder.
     pub(crate) fn join(&mut self, aim: &WatchTarget, number: u64) -> bool {
         let by_name = self.folders.entry(aim.folder.clone()).or_default();
         let is_first = by_name.is_empty();
@@ -34,7 +34,7 @@ impl Interest {
         is_first
     }
 
-    /// A watch wants no more news; true if nobody wants any of this folder.
+    /// Removes a watch. Returns true if it was the last of this folder.
     pub(crate) fn leave(&mut self, aim: &WatchTarget, number: u64) -> bool {
         let Some(by_name) = self.folders.get_mut(&aim.folder) else {
             return false;
@@ -52,13 +52,13 @@ impl Interest {
         is_last
     }
 
-    /// Whether somebody wants news of this folder.
+    /// Returns true if a watch needs the events of this folder.
     pub(crate) fn has(&self, folder: &Path) -> bool {
         self.folders.contains_key(folder)
     }
 
-    /// Whom it concerns that something happened here: who watches this name or all of its folder, and everybody in it, if it
-    /// is a folder.
+    /// Returns the watches that an event at this path concerns: those of this name or of its whole folder, and, if it is a folder,
+    /// all in it.
     pub(crate) fn concerned(&self, path: &Path) -> impl Iterator<Item = u64> {
         let name = path.file_name().map(|name| name.as_encoded_bytes().to_vec());
         let above = path.parent().and_then(|folder| self.folders.get(folder));
@@ -68,7 +68,7 @@ impl Interest {
         whole.into_iter().chain(named).chain(itself).flatten().copied()
     }
 
-    /// Who watches in this folder or in one beneath it.
+    /// Returns the watches in this folder or in one inside it.
     pub(crate) fn at_or_beneath(&self, path: &Path) -> impl Iterator<Item = u64> {
         let folders = self.folders.range::<Path, _>((Bound::Included(path), Bound::Unbounded));
         let folders = folders.take_while(move |(folder, _)| folder.starts_with(path));
@@ -99,7 +99,7 @@ mod tests {
         interest.join(&aim("/docs", Some("7")), 1001);
         assert_eq!(interest.concerned(Path::new("/docs/beside")).collect::<Vec<_>>(), [1000]);
         assert_eq!(concerned(&interest, "/docs/7"), BTreeSet::from([7, 1000, 1001]));
-        // What happens to the folder happens to all that is in it.
+        // What happens to the folder concerns everything in it.
         assert_eq!(concerned(&interest, "/docs").len(), 1002);
         assert_eq!(concerned(&interest, "/docs/7/deeper"), BTreeSet::new());
     }

@@ -1,27 +1,27 @@
 //! A real folder, confined.
 //!
-//! A [`Root`] is a folder that nothing leads out of. What is in it is named by [`RootedPath`]s, which have been checked, and
-//! every operation is a method of the root in a file of its own:
+//! A [`Root`] is a folder that nothing leads out of. A [`RootedPath`] names what is in it, and has been checked. Every operation is
+//! a method of the root, in a file of its own:
 //!
 //! | file | holds |
 //! |---|---|
-//! | `place` | [`RootedPath`]: names from the root on, from paths and URIs |
+//! | `place` | [`RootedPath`]: the names from the root on, parsed from paths and URIs |
 //! | `root` | [`Root`]: the folder, and whether hidden names are shown |
-//! | `error` | [`FileError`]: what went wrong, in words that help |
-//! | `sys` | what is asked of the system: one name in one open folder |
-//! | `walk` | the way to a place, step by step, links followed inside the root only |
-//! | `entry` | [`Root::entry`]: one look |
+//! | `error` | [`FileError`]: what went wrong, with the next step |
+//! | `sys` | system calls: one name in one open folder |
+//! | `walk` | the way to a place, step by step; follows links inside the root only |
+//! | `entry` | [`Root::entry`]: what is at a place |
 //! | `list`, `window` | [`Root::page`]: a folder page by page, in constant memory |
 //! | `read` | [`Root::read`], [`Root::read_text`], [`Root::head`] |
-//! | `media` | [`media_type`]: what kind of content |
+//! | `media` | [`media_type`]: the type of a file's content |
 //! | `write`, `draft` | [`Root::replace`], [`Root::create`], [`Root::append`], [`Root::copy`]: whole files or nothing |
 //! | `arrange` | [`Root::delete`], [`Root::make_folder`], [`Root::rename`] |
-//! | `foresee` | [`Root::would_delete`], [`Root::would_write`] and so on: what these would find, and nothing is done |
-//! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines beneath a place |
-//! | `directory`, `told` | [`Directory`]: the folder as resources, and its errors as callers hear them |
-//! | `watch`, `interest`, `rounds` | when something changes: told by the system to whom it concerns, and looked at in turns |
+//! | `foresee` | [`Root::would_delete`], [`Root::would_write`] and so on: what these would find, without a change |
+//! | `search`, `glob`, `excerpt` | [`Root::search`]: names and lines inside a place |
+//! | `directory`, `told` | [`Directory`]: the folder as resources, and its errors for callers |
+//! | `watch`, `interest`, `rounds` | detects changes, by events of the system and by checks in turn |
 //!
-//! Everything blocks, and everything may be called from many threads.
+//! Every operation blocks, and may run on many threads at once.
 
 mod arrange;
 mod directory;

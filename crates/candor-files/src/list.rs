@@ -1,4 +1,4 @@
-//! What a folder holds, page by page, in the order of the bytes of the names.
+//! The contents of a folder, page by page, in the byte order of the names.
 
 use std::io;
 use std::sync::Arc;
@@ -11,19 +11,18 @@ use crate::sys::{self, NameKind, NameStatus};
 use crate::walk::{LastLink, OpenFolder};
 use crate::window::{Name, WINDOW, Window};
 
-/// Some of what a folder holds.
+/// A page of a folder's contents.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Page {
-    /// In the order of the bytes of their names.
+    /// The entries, in the byte order of their names.
     pub entries: Vec<Entry>,
-    /// Where the next page begins: after this name. `None` if there is nothing more.
+    /// The next page begins after this name. `None` if this is the last page.
     pub next: Option<Vec<u8>>,
 }
 
 impl Root {
-    /// The direct children of a folder whose names come after `after`, at most `limit` of them (at least one is
-    /// allowed). Whatever existed during a whole listing is in it exactly once; what has vanished meanwhile is
-    /// left out.
+    /// Returns the direct children of a folder whose names come after `after`, at most `limit` of them (or one, if `limit` is 0).
+    /// What exists during a whole listing is in it exactly once. What vanishes meanwhile is omitted.
     pub fn page(
         &self,
         place: &RootedPath,
@@ -37,7 +36,7 @@ impl Root {
         Ok(Page { entries, next })
     }
 
-    /// The same without making entries: shows each child, and says where the next page begins.
+    /// Calls `show` with each child, without creating entries. Returns where the next page begins.
     pub(crate) fn each_child(
         &self,
         place: &RootedPath,
@@ -70,7 +69,7 @@ impl Root {
         }
     }
 
-    /// Opens a folder to read its names, and keeps the way to it for the links in it.
+    /// Opens a folder to read its names. Also returns its place without links, for the links in it.
     pub(crate) fn open_folder(&self, place: &RootedPath) -> Result<OpenFolder, FileError> {
         let spot = self.walk(place, LastLink::Followed)?;
         if !spot.existing(place)?.is(Kind::Folder) {
@@ -80,7 +79,7 @@ impl Root {
         Ok(OpenFolder { folder, place: spot.real_place() })
     }
 
-    /// The names after `after`: remembered, or read. The second of the pair says where they begin.
+    /// Returns a window with the names after `after`, from the cache or the disk, and where in it they begin.
     fn window(
         &self,
         place: &RootedPath,
@@ -100,14 +99,14 @@ impl Root {
         };
         let window = Window::read(&folder.folder, after, WINDOW, self.shows_hidden());
         let window = Arc::new(window.map_err(at(place))?);
-        // What is served at once is not worth remembering.
+        // If one page has the whole window, it is not worth caching.
         if window.more || window.names.len() > limit {
             windows.keep(place, &window, ticket);
         }
         Ok((window, 0))
     }
 
-    /// Looks at one name in an open folder; `None` if it has vanished.
+    /// Returns the entry of one name in an open folder; `None` if it has vanished.
     pub(crate) fn child(
         &self,
         place: &RootedPath,
@@ -121,7 +120,7 @@ impl Root {
         let look = match sys::look(&folder.folder, &name.bytes) {
             Ok(look) => look,
             Err(e) if e.kind() == io::ErrorKind::NotFound => return None,
-            // The folder may be read and not entered: then this is all that is known.
+            // The folder may be readable but not enterable. Then this is all that is known.
             Err(_) => NameStatus {
                 seen: name.seen,
                 size: 0,
@@ -138,7 +137,7 @@ impl Root {
         Some(Facts::of(&look, target.as_ref()))
     }
 
-    /// How many names of listings are held in memory, and in how many windows.
+    /// Returns the number of cached names, and of the windows that contain them.
     #[doc(hidden)]
     #[must_use]
     pub fn names_held(&self) -> (usize, usize) {

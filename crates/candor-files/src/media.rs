@@ -1,4 +1,4 @@
-//! What kind of content a file has: by its name where the name decides, else by its first bytes. Opens nothing itself.
+//! The media type of a file: by its name if the name decides, or else by its first bytes.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
@@ -8,13 +8,12 @@ use std::sync::LazyLock;
 use crate::entry::{Entry, Kind};
 use crate::root::Root;
 
-/// How many bytes are looked at.
+/// Number of bytes to examine.
 const HEAD: usize = 512;
 
 const BYTES: &str = "application/octet-stream";
 
-/// Extensions that the list of registered types does not know, or takes for something that programmers do not mean by
-/// them.
+/// Extensions that are missing in the list of registered types, or have a meaning there that programmers do not expect.
 const EXTENSIONS: &[(&str, &[&str])] = &[
     ("text/typescript", &["ts", "mts", "cts", "tsx"]),
     ("text/javascript", &["js", "mjs", "cjs", "jsx"]),
@@ -138,10 +137,10 @@ const NAMES: &[(&str, &[&str])] = &[
     ),
 ];
 
-/// From a name or an extension to its type. A listing asks for every file, so it is made once.
+/// From a name or an extension to its type. A listing asks for every file, so it is built once.
 type Index = HashMap<&'static str, &'static str, BuildHasherDefault<Fnv>>;
 
-/// FNV-1a: the tables are ours, so nobody can choose names that fall together in them, and it is quick for short ones.
+/// FNV-1a. The tables are fixed, so callers cannot choose names that collide, and it is fast for short names.
 struct Fnv(u64);
 
 impl Default for Fnv {
@@ -169,7 +168,7 @@ fn index(table: &[(&'static str, &'static [&'static str])]) -> Index {
     table.iter().flat_map(|(media, keys)| keys.iter().map(|key| (*key, *media))).collect()
 }
 
-/// What the first bytes of common types are, and where they stand.
+/// The first bytes of common types, and their offsets.
 const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"\x89PNG\r\n\x1a\n", "image/png"),
     (0, b"\xff\xd8\xff", "image/jpeg"),
@@ -207,14 +206,14 @@ const MAGIC: &[(usize, &[u8], &str)] = &[
     (0, b"SQLite format 3\0", "application/vnd.sqlite3"),
 ];
 
-/// Whether these bytes are text: UTF-8, and no NUL.
+/// Returns true if these bytes are text: UTF-8 without NUL.
 #[must_use]
 pub fn is_text(bytes: &[u8]) -> bool {
     !bytes.contains(&0) && std::str::from_utf8(bytes).is_ok()
 }
 
-/// The type of a file by its name alone, if that decides. `.ts` is TypeScript here; that it may be a film is for those
-/// to find out who read it.
+/// Returns the type of a file by its name alone, if that decides. `.ts` is TypeScript here. It may also be a video: a reader of the
+/// file can find out.
 #[must_use]
 pub fn media_type_by_name(name: &[u8]) -> Option<Cow<'static, str>> {
     let mut name = Cow::Borrowed(std::str::from_utf8(name).ok()?);
@@ -239,7 +238,7 @@ pub fn media_type_by_name(name: &[u8]) -> Option<Cow<'static, str>> {
         .map(Cow::Borrowed)
 }
 
-/// The type of a file: by its name, else by its first 512 bytes, for which `head` is asked only then.
+/// Returns the type of a file: by its name, or else by its first 512 bytes. Calls `head` only if it needs them.
 ///
 /// ```
 /// use candor_files::media_type;
@@ -260,14 +259,14 @@ fn by_content(head: &[u8]) -> &'static str {
         (Some((_, _, media)), _) => media,
         _ if head.contains(&0) => BYTES,
         (None, Ok(_)) => "text/plain",
-        // A character that is cut in two by the end of what was read.
+        // The end of the examined bytes cuts a character in two.
         (None, Err(e)) if e.error_len().is_none() && head.len() == HEAD => "text/plain",
         _ => BYTES,
     }
 }
 
 impl Kind {
-    /// The type of what is no file.
+    /// Returns the type of an entry that is not a file.
     #[must_use]
     pub fn media_type(self) -> Option<&'static str> {
         match self {
@@ -283,8 +282,8 @@ impl Kind {
 }
 
 impl Root {
-    /// The type of an entry. Reads the beginning of a file whose name does not decide, unless the file has more than
-    /// `looked_into` bytes: then its bytes are just bytes.
+    /// Returns the type of an entry. If the name does not decide, it reads the beginning of the file. A file with more than
+    /// `looked_into` bytes is not read: its type is that of plain bytes.
     #[must_use]
     pub fn media_type(&self, entry: &Entry, looked_into: u64) -> Cow<'static, str> {
         match entry.kind.media_type() {

@@ -1,16 +1,16 @@
-//! Where something is, seen from the root: a list of names that has been checked. Code that holds a [`RootedPath`] need not
-//! check it again. Knows nothing of what is really there.
+//! Where something is, relative to the root: a list of checked names. Code with a [`RootedPath`] need not check it again. Nothing
+//! here accesses the file system.
 
 use std::fmt;
 
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_encode};
 
-/// The longest path that is accepted, in bytes.
+/// Maximum length of a path, in bytes.
 pub const MOST_BYTES: usize = 4096;
-/// The deepest path that is accepted, in names.
+/// Maximum depth of a path, in names.
 pub const MOST_NAMES: usize = 256;
 
-/// What stays as it is in a segment of a URI's path (`pchar` of RFC 3986).
+/// The characters to encode in a segment of a URI's path: all except `pchar` of RFC 3986.
 const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b'-')
     .remove(b'.')
@@ -30,7 +30,7 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
     .remove(b':')
     .remove(b'@');
 
-/// A path inside a root: names of raw bytes, none of them empty, `.` or `..`, none with NUL or `/` in it.
+/// A path inside a root: names of raw bytes. None of them is empty, `.` or `..`, or contains NUL or `/`.
 ///
 /// ```
 /// use candor_files::RootedPath;
@@ -43,20 +43,20 @@ const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
 /// ```
 #[derive(Clone, PartialEq, Eq, Hash)]
 pub struct RootedPath {
-    /// The names with `/` between them. No name holds one, so nothing is lost, and a listing needs one allocation
-    /// for each entry instead of two.
+    /// The names with `/` between them. No name contains one, so this loses nothing, and a listing needs one allocation for each
+    /// entry instead of two.
     joined: Box<[u8]>,
 }
 
 impl RootedPath {
-    /// The root itself: no names.
+    /// Returns the root itself: no names.
     #[must_use]
     pub fn root() -> Self {
         Self { joined: Box::default() }
     }
 
-    /// Reads what people and tools write: relative, `/` between names; `./a`, `a//b` and `a/` are tolerated, and
-    /// nothing at all is the root.
+    /// Parses a path as users and tools write it: relative, with `/` between names. Accepts `./a`, `a//b` and `a/`, and takes an
+    /// empty text for the root.
     pub fn parse(text: &str) -> Result<Self, PathError> {
         let bytes = text.as_bytes();
         if is_absolute(bytes) {
@@ -65,15 +65,14 @@ impl RootedPath {
         Self::from_names(bytes.split(|b| *b == b'/').filter(|n| !n.is_empty() && *n != b"."))
     }
 
-    /// Reads the percent-encoded rest of a URI. It is split before it is decoded: an encoded `/` never parts names.
-    /// There is one way to write a place, so what [`parse`](Self::parse) tolerates is refused here; only a `/` at
-    /// the end may stand.
+    /// Parses the percent-encoded rest of a URI. Splits before it decodes, so an encoded `/` never separates names. A place has one
+    /// spelling, so this refuses what [`parse`](Self::parse) tolerates, except a `/` at the end.
     pub fn from_uri_path(path: &str) -> Result<Self, PathError> {
         let path = path.strip_suffix('/').unwrap_or(path);
         if path.is_empty() {
             return Ok(Self::root());
         }
-        // Decoding only shortens: three characters at most stand for one byte.
+        // Decoding only shortens: at most three characters become one byte.
         if path.len() > 3 * MOST_BYTES {
             return Err(PathError::TooLong);
         }
@@ -81,13 +80,13 @@ impl RootedPath {
         Self::from_names(names.iter().map(Vec::as_slice))
     }
 
-    /// The path as it stands in a URI: [`from_uri_path`](Self::from_uri_path) reads it back, whatever the bytes.
+    /// Returns the path for a URI. [`from_uri_path`](Self::from_uri_path) reads it back, whatever its bytes.
     #[must_use]
     pub fn to_uri_path(&self) -> String {
         self.after("")
     }
 
-    /// The same after a stem.
+    /// Returns the path for a URI, after a stem.
     pub(crate) fn after(&self, stem: &str) -> String {
         let mut path = String::with_capacity(stem.len() + self.joined.len());
         path.push_str(stem);
@@ -118,13 +117,13 @@ impl RootedPath {
         Ok(Self { joined: joined.into() })
     }
 
-    /// The place of this name in the folder that is here.
+    /// Returns the place of this name in this folder.
     pub fn join(&self, name: impl AsRef<[u8]>) -> Result<Self, PathError> {
         check_name(name.as_ref())?;
         Self::from_names(self.names().chain([name.as_ref()]))
     }
 
-    /// As [`join`](Self::join), for a name that the file system gave: it is good, and however deep it is, it exists.
+    /// Like [`join`](Self::join), for a name from the file system: the name is valid, and the place exists, however deep it is.
     pub(crate) fn child(&self, name: &[u8]) -> Self {
         debug_assert!(check_name(name).is_ok());
         if self.is_root() {
@@ -137,37 +136,37 @@ impl RootedPath {
         Self { joined: joined.into() }
     }
 
-    /// The folder that this is in; the root is in none.
+    /// Returns the folder that contains this place; the root has none.
     #[must_use]
     pub fn parent(&self) -> Option<Self> {
         let end = self.joined.len() - self.name()?.len();
         Some(Self { joined: self.joined[..end.saturating_sub(1)].into() })
     }
 
-    /// The last name; the root has none.
+    /// Returns the last name; the root has none.
     #[must_use]
     pub fn name(&self) -> Option<&[u8]> {
         self.joined.rsplit(|b| *b == b'/').next().filter(|name| !name.is_empty())
     }
 
-    /// The names, from the root on.
+    /// Returns the names, from the root on.
     pub fn names(&self) -> impl DoubleEndedIterator<Item = &[u8]> {
         self.joined.split(|b| *b == b'/').filter(|name| !name.is_empty())
     }
 
-    /// Whether this is the root.
+    /// Returns true if this is the root.
     #[must_use]
     pub fn is_root(&self) -> bool {
         self.joined.is_empty()
     }
 
-    /// Whether any name begins with a dot.
+    /// Returns true if any name begins with a dot.
     #[must_use]
     pub fn is_hidden(&self) -> bool {
         self.names().any(|name| name[0] == b'.')
     }
 
-    /// Whether this is `other`, or somewhere beneath it.
+    /// Returns true if this is `other`, or inside it.
     #[must_use]
     pub fn is_within(&self, other: &Self) -> bool {
         other.is_root()
@@ -178,13 +177,13 @@ impl RootedPath {
     }
 }
 
-/// A path that begins at the top of the whole system, or of a drive.
+/// Returns true if a path begins at the root of the system, or of a drive.
 fn is_absolute(path: &[u8]) -> bool {
     path.starts_with(b"/")
         || (cfg!(windows) && (path.starts_with(b"\\") || path.get(1) == Some(&b':')))
 }
 
-/// A name as it stands in a URI, after a stem.
+/// Returns a name for a URI, after a stem.
 pub(crate) fn encoded_after(stem: &str, name: &[u8]) -> String {
     let mut uri = String::with_capacity(stem.len() + name.len());
     uri.push_str(stem);
@@ -205,8 +204,8 @@ fn check_name(name: &[u8]) -> Result<(), PathError> {
     }
 }
 
-/// One segment of a URI's path. An escape that is none is refused instead of being taken as it stands: two readers
-/// must not see two names.
+/// Decodes one segment of a URI's path. Refuses an invalid escape instead of taking it literally: two readers must not see two
+/// names.
 fn decode(segment: &str) -> Result<Vec<u8>, PathError> {
     let mut name = Vec::with_capacity(segment.len());
     let mut bytes = segment.bytes();
@@ -226,8 +225,8 @@ fn decode(segment: &str) -> Result<Vec<u8>, PathError> {
     Ok(name)
 }
 
-/// Text for people: what is no UTF-8 and what could fool a terminal or a reader (control characters, changes of
-/// direction, characters that nobody sees) is written as an escape. The root is `.`.
+/// Text for users. Invalid UTF-8, and characters that could mislead a terminal or a reader (control characters, changes of
+/// direction, invisible characters) become escapes. The root is `.`.
 impl fmt::Display for RootedPath {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         if self.is_root() {
@@ -255,7 +254,7 @@ impl fmt::Debug for RootedPath {
     }
 }
 
-/// Folders stand before what they hold, and names in the order of their bytes, as in a listing.
+/// Folders come before their contents, and names are in byte order, as in a listing.
 impl Ord for RootedPath {
     fn cmp(&self, other: &Self) -> std::cmp::Ordering {
         self.names().cmp(other.names())
@@ -268,7 +267,7 @@ impl PartialOrd for RootedPath {
     }
 }
 
-/// Whether a character could fool a terminal or a reader: it controls, turns the direction of text, or is not seen.
+/// Returns true if a character could mislead a terminal or a reader: it controls, changes the direction of text, or is invisible.
 #[must_use]
 pub fn deceives(c: char) -> bool {
     c.is_control()
@@ -278,21 +277,21 @@ pub fn deceives(c: char) -> bool {
             | '\u{e0000}'..='\u{e007f}')
 }
 
-/// Why a path is no [`RootedPath`].
+/// Why a path is not a [`RootedPath`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum PathError {
-    /// It begins at the top of the whole system.
+    /// It is absolute.
     Absolute,
-    /// It goes up.
+    /// It goes up, with `..`.
     Parent,
-    /// It holds a NUL.
+    /// It contains a NUL.
     Nul,
     /// A name is empty or `.` where one is needed.
     Empty,
-    /// A name holds what parts names.
+    /// A name contains a separator.
     Slash,
-    /// An escape is none, or a character should be one.
+    /// An escape is invalid, or a character needs one.
     Escape,
     /// More than [`MOST_BYTES`].
     TooLong,
@@ -301,7 +300,7 @@ pub enum PathError {
 }
 
 impl PathError {
-    /// A stable name for all of these.
+    /// Returns a stable code for all of these.
     #[must_use]
     pub fn code(&self) -> &'static str {
         "bad_path"

@@ -1,5 +1,5 @@
-//! What is in a file. Nothing here waits for anybody: a pipe or a device is refused before it is opened, and looked at
-//! again afterwards, because it may have come in between.
+//! The content of files. Nothing here waits for another process: a pipe or a device is refused before it is opened. It is checked
+//! again afterwards, because it may have appeared in between.
 
 use std::fs::File;
 use std::io::Read;
@@ -13,13 +13,13 @@ use crate::sys::{self, NameKind, NameStatus};
 use crate::walk::{LastLink, Spot};
 
 impl Root {
-    /// The whole of a file, if it has no more than `limit` bytes.
+    /// Returns the whole content of a file, if it has at most `limit` bytes.
     pub fn read(&self, place: &RootedPath, limit: u64) -> Result<Vec<u8>, FileError> {
         let (file, look) = self.open_file(place)?;
         read_whole(place, &file, &look, limit)
     }
 
-    /// The whole of a file that is text: UTF-8 without NUL.
+    /// Returns the whole content of a text file: UTF-8 without NUL.
     pub fn read_text(&self, place: &RootedPath, limit: u64) -> Result<String, FileError> {
         let bytes = self.read(place, limit)?;
         if !is_text(&bytes) {
@@ -28,7 +28,7 @@ impl Root {
         String::from_utf8(bytes).map_err(|_| FileError::NotText(place.clone()))
     }
 
-    /// The first bytes of a file, `n` of them if it has as many.
+    /// Returns the first `n` bytes of a file, or all of them if it has fewer.
     pub fn head(&self, place: &RootedPath, n: usize) -> Result<Vec<u8>, FileError> {
         let (file, look) = self.open_file(place)?;
         let n = n as u64;
@@ -37,7 +37,7 @@ impl Root {
         Ok(bytes)
     }
 
-    /// Opens what is a file, and nothing else.
+    /// Opens a file, and nothing but a file.
     pub(crate) fn open_file(&self, place: &RootedPath) -> Result<(File, NameStatus), FileError> {
         open_spot(&self.walk(place, LastLink::Followed)?, place)
     }
@@ -60,7 +60,7 @@ pub(crate) fn must_be_file(place: &RootedPath, look: &NameStatus) -> Result<(), 
     }
 }
 
-/// Reads an open file to its end. It may grow meanwhile, and some files say that they are empty and are not.
+/// Reads an open file to its end. It may grow meanwhile, and some files with content report the size 0.
 pub(crate) fn read_whole(
     place: &RootedPath,
     file: &File,
@@ -77,8 +77,8 @@ pub(crate) fn read_whole(
     if size > limit { Err(too_large(size)) } else { Ok(bytes) }
 }
 
-/// Room for what a file says that it has. A sparse file can say anything, so it is believed up to a point; one byte
-/// more lets the end be seen without growing.
+/// Returns the initial capacity for a file of this size. A sparse file can report any size, so there is a maximum. One byte more
+/// shows the end without growing.
 fn capacity(size: u64) -> usize {
     usize::try_from(size.min(16 * 1024 * 1024)).map_or(0, |n| n + 1)
 }

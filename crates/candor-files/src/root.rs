@@ -14,7 +14,7 @@ use crate::window::Windows;
 /// A folder that nothing leads out of: not `..`, not an absolute path, not a link, not a folder that is swapped for a
 /// link while an operation runs.
 ///
-/// Cloning is cheap, and clones see the same folder. Every operation blocks; call them where that is allowed.
+/// Cloning is cheap, and clones share the folder. Every operation blocks, so call it where that is allowed.
 ///
 /// ```no_run
 /// use candor_files::{RootedPath, Root};
@@ -39,8 +39,7 @@ struct Inner {
 }
 
 impl Root {
-    /// Opens a folder. Links on the way to it are followed, now and never again: what is opened stays the root, even
-    /// if it is moved.
+    /// Opens a folder. Follows the links on the way to it once: the opened folder stays the root, even if it is moved.
     pub fn open(path: impl AsRef<Path>) -> io::Result<Self> {
         let path = path.as_ref().canonicalize()?;
         let top = Arc::new(Dir::open_ambient_dir(&path, ambient_authority())?);
@@ -50,24 +49,24 @@ impl Root {
         })
     }
 
-    /// Whether names that begin with a dot are shown and reachable. If not, which is how a root begins, they are
-    /// neither listed nor found, not by a link either.
+    /// Sets whether names that begin with a dot are shown and reachable. By default they are neither listed nor found, not even by
+    /// a link.
     #[must_use]
     pub fn with_hidden(self, hidden: bool) -> Self {
         let inner = &self.inner;
-        // What is remembered of listings holds for one answer to this question.
+        // A cached listing is valid for one of the two settings.
         let inner =
             Inner { path: inner.path.clone(), top: inner.top.clone(), windows: Windows::default() };
         Self { inner: Arc::new(inner), hidden }
     }
 
-    /// Where the folder was when it was opened. For the program's own people; no error says it.
+    /// Returns where the folder was when it was opened. This is for the program itself: no error contains it.
     #[must_use]
     pub fn path(&self) -> &Path {
         &self.inner.path
     }
 
-    /// Whether names that begin with a dot are shown.
+    /// Returns true if names that begin with a dot are shown.
     #[must_use]
     pub fn shows_hidden(&self) -> bool {
         self.hidden

@@ -1,55 +1,55 @@
-//! How often what is watched is looked at, and how much of it at once. Knows numbers and times, and nothing of files.
+//! How often watched places are checked, and how many at once. Knows numbers and times, and nothing of files.
 //!
-//! What a look costs depends on the file system, on how deep a place lies and on how busy the machine is, so nothing is
-//! reckoned beforehand: what was done says by the time it took how long it is left alone. All that is watched is looked at in
-//! turn, a stretch at a time. Little of it is one stretch every two seconds; much of it simply has its turn less often.
+//! The cost of a check depends on the file system, on the depth of a place, and on the load of the machine. So nothing is estimated
+//! in advance: the time that checks took decides how long they rest. All watches are checked in turn, one stretch at a time. A few
+//! watches make one stretch every two seconds. If there are many, each has its turn less often.
 
 use std::collections::HashSet;
 use std::ops::RangeInclusive;
 use std::time::{Duration, Instant};
 
-/// How often everything is looked at, where that takes little.
+/// How often everything is checked, if that takes little time.
 const ROUND: Duration = Duration::from_secs(2);
 
-/// How many places are looked at in one stretch at most, and for how long: news wait for its end.
+/// Maximum number of places in one stretch, and its maximum time: events wait for its end.
 pub(crate) const STRETCH: usize = 256;
 pub(crate) const STRETCH_TIME: Duration = Duration::from_millis(10);
 
-/// Looks take a twentieth of the time at most.
+/// Checks take at most a twentieth of the time.
 const LOOKING: u32 = 20;
 
-/// Telling takes a fifth of it: there is something to be told, and somebody waits for it.
+/// Notifications take at most a fifth of it: there is a change to report, and clients wait for it.
 const TELLING: u32 = 5;
 
-/// The longest rest. What takes seconds has waited for a file system that hangs, which costs nothing, and is no reason to
-/// look away for hours.
+/// The longest rest. A check that took seconds has waited for a file system that hangs. That costs nothing, and is no reason to
+/// stop checking for hours.
 const LONGEST_REST: Duration = Duration::from_secs(60);
 
-/// Which watches are looked at next, and when.
+/// Which watches are checked next, and when.
 pub(crate) struct Rounds {
     begun: Instant,
     due: Instant,
-    /// The numbers that have not had their turn. Whoever comes later is looked at in the next round, so that this one has an
-    /// end however many come.
+    /// The numbers that are still to be checked in this round. New watches are checked in the next round, so that this one ends,
+    /// however many are added.
     left: Option<RangeInclusive<u64>>,
-    /// Whom this round found changed, and whom the one before.
+    /// The watches that this round found changed, and those of the round before.
     found: HashSet<u64>,
     found_before: HashSet<u64>,
 }
 
 impl Rounds {
-    /// Whoever watches has looked just now: the first round is due in a while.
+    /// Creates the rounds. Each watch was checked when it began, so the first round is due one `ROUND` later.
     pub(crate) fn new(now: Instant) -> Self {
         let (found, found_before) = Default::default();
         Self { begun: now, due: now + ROUND, left: None, found, found_before }
     }
 
-    /// When the next stretch is due.
+    /// Returns when the next stretch is due.
     pub(crate) fn due(&self) -> Instant {
         self.due
     }
 
-    /// The numbers whose turn it is, as many of them as fit into a stretch; `newest` is the highest that there is now.
+    /// Returns the numbers whose turn it is. The caller checks as many as fit into a stretch. `newest` is the highest number now.
     pub(crate) fn turn(&mut self, newest: u64, now: Instant) -> RangeInclusive<u64> {
         if self.left.is_none() {
             self.begun = now;
@@ -57,9 +57,9 @@ impl Rounds {
         self.left.get_or_insert(0..=newest).clone()
     }
 
-    /// A stretch of looks came to this number, if there was any, and found these changed. Gives at the end of a round whom it
-    /// found, together with those of the round before: whatever happens at once is found within two rounds, however far those
-    /// whom it concerns are apart.
+    /// Records a stretch: the number that it reached, if it checked any, and the watches that changed. At the end of a round,
+    /// returns the changed watches of this round and of the one before. So changes that happen at once are found within two rounds,
+    /// however far apart their watches are.
     pub(crate) fn looked(
         &mut self,
         reached: Option<u64>,
@@ -77,7 +77,7 @@ impl Rounds {
         (!found.is_empty()).then(|| found.union(&before).copied().collect())
     }
 
-    /// All that there was to do in a stretch has been done.
+    /// Records the end of all work in a stretch, and sets when the next one is due.
     pub(crate) fn rest(&mut self, began: Instant, ended: Instant) {
         self.due = ended + rest(LOOKING, ended - began);
         if self.left.is_none() {
@@ -86,12 +86,12 @@ impl Rounds {
     }
 }
 
-/// When to tell again, after this was told.
+/// Returns when to notify again, after a notification.
 pub(crate) fn tell_again(began: Instant, ended: Instant) -> Instant {
     ended + rest(TELLING, ended - began)
 }
 
-/// How long to rest from what took this long, so that it takes one part in so many of the time.
+/// Returns how long to rest after work of this duration, so that it takes one of `parts` parts of the time.
 fn rest(parts: u32, took: Duration) -> Duration {
     took.saturating_mul(parts - 1).min(LONGEST_REST)
 }
@@ -102,10 +102,10 @@ mod tests {
 
     use super::*;
 
-    /// How long a look takes here.
+    /// How long a check takes here.
     const LOOK: Duration = Duration::from_micros(20);
 
-    /// A clock of its own, and for each watch when it was looked at.
+    /// A simulated clock, and the times at which each watch was checked.
     struct World {
         rounds: Rounds,
         now: Instant,
@@ -126,7 +126,7 @@ mod tests {
             }
         }
 
-        /// What `watch` does when it is time, without files.
+        /// Does what `watch` does when a stretch is due, without files.
         fn stretch(&mut self) {
             self.now = self.now.max(self.rounds.due());
             let began = self.now;
@@ -179,7 +179,7 @@ mod tests {
             let share = world.looking.as_secs_f64() / time.as_secs_f64();
             assert!(share < 0.051, "{count}: {share}");
             assert_eq!(world.looks.len() as u64, count);
-            // Nobody waits for longer than all the others take, with the rests.
+            // No watch waits longer than all others take, including the rests.
             let longest = world.longest_without_a_look().as_secs_f64();
             let all = (LOOK * LOOKING).as_secs_f64() * count as f64;
             assert!(longest < all * 1.1 + 1.0, "{count}: {longest} s");
@@ -190,7 +190,7 @@ mod tests {
     fn whoever_comes_and_goes_keeps_nobody_from_having_a_turn() {
         let mut world = World::watching(2000);
         let mut newest = 2000;
-        // More come with every stretch than one can look at, and those before them go, the last of the round among them.
+        // In every stretch more watches begin than it can check, and earlier ones end, among them the last of the round.
         for _ in 0..100 {
             world.stretch();
             world.watched.retain(|number| *number <= 1000 || *number > newest - 1000);
@@ -223,12 +223,12 @@ mod tests {
             let found = rounds.looked(Some(reached), &found.iter().copied().collect());
             found.map(|found| found.into_iter().collect::<BTreeSet<_>>())
         };
-        // The second and the eighth change places when the second has had its turn.
+        // The second and the eighth swap places after the second had its turn.
         assert_eq!(stretch(5, &[]), None);
         assert_eq!(stretch(9, &[8]), Some(BTreeSet::from([8])));
         assert_eq!(stretch(5, &[2]), None);
         assert_eq!(stretch(9, &[]), Some(BTreeSet::from([2, 8])));
-        // Who finds nothing more gives nobody trouble.
+        // A round without changes returns nothing.
         assert_eq!(stretch(9, &[]), None);
         assert_eq!(stretch(9, &[4]), Some(BTreeSet::from([4])));
     }

@@ -1,5 +1,5 @@
-//! Finding names and lines beneath a place. Links are not followed, so there are no circles; every level holds an open
-//! folder and a window of its names, so the memory is bounded by the depth, not by what is there.
+//! Searches names and lines inside a place. Links are not followed, so there are no cycles. Every level has an open folder and a
+//! window of its names, so the memory is bounded by the depth, not by the number of files.
 
 use std::sync::Arc;
 use std::time::Instant;
@@ -16,36 +16,36 @@ use crate::sys;
 use crate::walk::{LastLink, OpenFolder};
 use crate::window::{Name, Window};
 
-/// How many names a level holds.
+/// Maximum number of names in memory for each level.
 const WIDTH: usize = 4096;
-/// How deep a search goes at most, whatever its bounds say: each level holds a folder open.
+/// Maximum depth of a search, whatever its bounds: each level keeps a folder open.
 const MOST_DEPTH: usize = 64;
 
-/// What to look for. With a text, files whose lines hold it; else whatever has such a name.
+/// What to search for. With a text: files with a line that contains it. Without: entries with a matching name.
 #[derive(Clone, Debug, Default)]
 pub struct Query {
-    /// Only what has a name like this.
+    /// Only entries that match this pattern.
     pub name: Option<Glob>,
-    /// Only lines that hold this.
+    /// Only lines that contain this.
     pub text: Option<String>,
-    /// Whether `A` is as good as `a`, in names and texts.
+    /// True if upper and lower case are equal, in names and texts.
     pub ignore_case: bool,
 }
 
-/// When to stop.
+/// The limits of a search.
 #[derive(Clone, Copy, Debug)]
 pub struct Bounds {
-    /// After so many matches.
+    /// Maximum number of matches.
     pub results: usize,
-    /// After so many entries, matching or not.
+    /// Maximum number of entries, matching or not.
     pub files: usize,
-    /// After so many bytes of files have been read.
+    /// Maximum number of bytes to read from files.
     pub bytes: u64,
-    /// Larger files are skipped.
+    /// Maximum size of a file in bytes. Larger ones are skipped.
     pub file_bytes: u64,
-    /// Folders so many levels down are not entered; 1 is what the place itself holds. At most 64.
+    /// Maximum number of levels to enter; 1 is what the place itself contains. At most 64.
     pub depth: usize,
-    /// At this moment.
+    /// When the search must end.
     pub deadline: Option<Instant>,
 }
 
@@ -62,51 +62,52 @@ impl Default for Bounds {
     }
 }
 
-/// Something that was looked for.
+/// One match.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Match {
-    /// What it is in.
+    /// The entry that matches.
     pub entry: Entry,
-    /// Which line, from 1 on, if a text was looked for.
+    /// The number of the line, from 1 on, if the query has a text.
     pub line: Option<u64>,
     /// That line, or the part of it around the text.
     pub excerpt: Option<String>,
 }
 
-/// What came of a search.
+/// The result of a search.
 #[derive(Clone, Debug)]
 pub struct SearchResult {
-    /// Folder by folder, in the order of names.
+    /// The matches, folder by folder, in the order of names.
     pub matches: Vec<Match>,
-    /// Whether everything was looked at that could be.
+    /// True if the search covered everything that it could read.
     pub complete: bool,
-    /// Why not.
+    /// Why it did not.
     pub stopped: Option<Stop>,
-    /// How many files were not looked into, being too large, no text, or not permitted, and folders not permitted.
+    /// Number of skipped files and folders: files that are too large, not text, or not permitted, and folders that are not
+    /// permitted.
     pub skipped: u64,
 }
 
-/// Why a search did not look at everything.
+/// Why a search did not cover everything.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Stop {
-    /// It had enough matches.
+    /// It found the maximum number of matches.
     Results,
-    /// It had seen enough entries.
+    /// It saw the maximum number of entries.
     Files,
-    /// It had read enough.
+    /// It read the maximum number of bytes.
     Bytes,
-    /// It went on to the end, but left folders out that were too deep.
+    /// It continued to the end, but skipped folders that were too deep.
     Depth,
-    /// Its time was over.
+    /// It reached its deadline.
     Deadline,
-    /// It was told to.
+    /// The caller stopped it.
     Asked,
 }
 
 impl Root {
-    /// Searches beneath a place, which may be a folder or one file. `stop` is asked again and again; once it says
-    /// yes, what has been found so far is returned.
+    /// Searches inside a place, which may be a folder or one file. Calls `stop` again and again. Once it returns true, the search
+    /// returns what it has found so far.
     pub fn search(
         &self,
         place: &RootedPath,
@@ -131,7 +132,7 @@ impl Root {
             let folder = self.open_folder(place)?;
             search.walk_down(Level::open(self, place.clone(), folder)?)
         } else {
-            // What is searched is what a link leads to.
+            // If the place is a link, search its target.
             let spot = self.walk(place, LastLink::Followed)?;
             let name = spot.name.as_deref().unwrap_or_default();
             search.visit(&spot.at, name, &entry)
@@ -143,7 +144,7 @@ impl Root {
     }
 }
 
-/// A folder on the way down, and what is still to be seen in it.
+/// A folder on the way down, and the names in it that are still to visit.
 struct Level {
     place: RootedPath,
     at: OpenFolder,
@@ -220,7 +221,7 @@ impl Search<'_> {
         Ok(())
     }
 
-    /// Opens a folder in a folder; one that has become a link meanwhile is not followed.
+    /// Opens a folder in a folder. A folder that has become a link meanwhile is not followed.
     fn open_below(
         &self,
         above: &OpenFolder,
@@ -242,10 +243,10 @@ impl Search<'_> {
         }
     }
 
-    /// Decides about one entry, and looks into it if need be.
+    /// Checks one entry, and searches its content if the query has a text.
     fn visit(&mut self, at: &OpenFolder, name: &[u8], entry: &Entry) -> Result<(), Stop> {
         if let Some(glob) = &self.query.name {
-            // From where the search began; the place itself is known by its name.
+            // Match the path from the start of the search. For the start itself, match its name.
             let mut path = Vec::new();
             for name in entry.place.names().skip(self.begin.names().count()) {
                 path.extend_from_slice(name);
@@ -282,7 +283,7 @@ impl Search<'_> {
         added
     }
 
-    /// The content of a file, if it is text.
+    /// Returns the content of a file, if it is text.
     fn text_of(&mut self, at: &OpenFolder, name: &[u8], entry: &Entry) -> Option<String> {
         let file = sys::open_to_read(&at.folder, name).ok()?;
         let look = sys::look_at_file(&file).ok()?;

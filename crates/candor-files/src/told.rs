@@ -1,4 +1,4 @@
-//! Errors of files as clients read them.
+//! File errors for clients.
 
 use candor_server::tool::ToolError;
 
@@ -6,7 +6,7 @@ use crate::error::FileError;
 use crate::place::PathError;
 
 impl FileError {
-    /// The same for the caller of a tool or the reader of a resource: nothing in it is ours to hide.
+    /// Returns the error for the caller of a tool or the reader of a resource. It contains nothing that must be hidden.
     #[must_use]
     pub fn told(&self) -> ToolError {
         ToolError::new(sentence(&self.to_string())).code(self.code())
@@ -14,7 +14,7 @@ impl FileError {
 }
 
 impl PathError {
-    /// The same for the caller of a tool.
+    /// Returns the error for the caller of a tool.
     #[must_use]
     pub fn told(&self) -> ToolError {
         ToolError::new(sentence(&self.to_string())).code("bad_path").never_retry()

@@ -1,7 +1,7 @@
-//! The way to a place, one name at a time. Links are read and followed by hand, so three things hold whoever changes
-//! the tree meanwhile: every step is one name in an open folder, with links not followed, so the way cannot leave the
-//! root; what is hidden cannot be reached by a link either; and whoever writes knows the folder and the name that a
-//! link really leads to.
+//! The way to a place, one name at a time. Links are read and followed here, not by the system. So three things hold, whatever
+//! changes in the tree meanwhile. Every step is one name in an open folder, without following links, so the way cannot leave the
+//! root. What is hidden cannot be reached by a link either. And a caller that writes knows the folder and the name that a link
+//! really leads to.
 
 use std::io;
 use std::sync::Arc;
@@ -14,42 +14,42 @@ use crate::place::RootedPath;
 use crate::root::Root;
 use crate::sys::{self, NameKind, NameStatus};
 
-/// As many links as Linux follows on one way.
+/// Maximum number of links on one way, the same as on Linux.
 const MOST_LINKS: usize = 40;
 
-/// Folders entered on one way. Every `..` of a link is walked from the root again, so a few links can make a way of millions; honest
-/// ones have hundreds.
+/// Maximum number of folders to enter on one way. Every `..` of a link is walked from the root again, so a few links can make a way
+/// of millions. Ordinary ways have hundreds.
 const MOST_STEPS: usize = 20_000;
 
 /// What to do if the last name is a link.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum LastLink {
-    /// Go where it leads.
+    /// Follow it.
     Followed,
-    /// The link itself is meant.
+    /// Take the link itself.
     AsItIs,
 }
 
-/// A folder that has been reached, and the names that lead to it without any link.
+/// An open folder, and the names that lead to it without any link.
 #[derive(Clone)]
 pub(crate) struct OpenFolder {
     pub(crate) folder: Arc<Dir>,
     pub(crate) place: RootedPath,
 }
 
-/// The end of a way: a name in a folder, whether or not something has it.
+/// The end of a way: a name in a folder, whether or not it exists.
 pub(crate) struct Spot {
     pub(crate) at: OpenFolder,
-    /// `None`: the folder itself.
+    /// `None` for the folder itself.
     pub(crate) name: Option<Vec<u8>>,
-    /// What was there.
+    /// Its status, if it exists.
     pub(crate) look: Option<NameStatus>,
-    /// Whether the last name of the way was a link, and this is where it leads.
+    /// True if the last name of the way was a link, and this is where it leads.
     pub(crate) by_link: bool,
 }
 
 impl Spot {
-    /// Where this is, without any link.
+    /// Returns the place without any link.
     pub(crate) fn real_place(&self) -> RootedPath {
         self.name.as_ref().map_or_else(|| self.at.place.clone(), |name| self.at.place.child(name))
     }
@@ -61,7 +61,7 @@ impl Spot {
         })
     }
 
-    /// The folder and the name of something that is no folder yet or may not be one.
+    /// Returns the folder and the name. Fails for a folder that has no name here.
     pub(crate) fn named(&self) -> Result<(&Dir, &[u8]), FileError> {
         match &self.name {
             Some(name) => Ok((&self.at.folder, name)),
@@ -70,7 +70,7 @@ impl Spot {
         }
     }
 
-    /// Opens the folder that is here, to read its names.
+    /// Opens the folder at this spot, to read its names.
     pub(crate) fn open_to_list(&self) -> io::Result<Dir> {
         sys::open_to_list(&self.at.folder, self.name.as_deref())
     }
@@ -86,13 +86,13 @@ impl Root {
         self.walk_from(self.top(), ahead, last, place)
     }
 
-    /// Follows one name in a folder to what it finally leads to.
+    /// Follows one name in a folder to its final target.
     pub(crate) fn walk_on(&self, from: &OpenFolder, name: &[u8]) -> Result<Spot, FileError> {
         let place = from.place.child(name);
         self.walk_from(from.clone(), vec![name.to_vec()], LastLink::Followed, &place)
     }
 
-    /// `ahead` are the names still to go, the next one last. `place` is for the errors.
+    /// Walks the names of `ahead`, from the last to the first. `place` is for the errors.
     fn walk_from(
         &self,
         mut at: OpenFolder,
@@ -143,8 +143,7 @@ impl Root {
             if links > MOST_LINKS {
                 return Err(FileError::LeadsNowhere(place.clone()));
             }
-            // Whether an absolute link happens to lead back into the root is not looked at: that would depend on
-            // what is outside.
+            // An absolute link may lead back into the root, but that depends on what is outside. So it is not followed.
             if target.starts_with(b"/") || (cfg!(windows) && target.contains(&b':')) {
                 return Err(FileError::LeadsOut(place.clone()));
             }
@@ -154,7 +153,7 @@ impl Root {
         Ok(Spot { at, name: None, look: Some(look), by_link })
     }
 
-    /// One folder up, without asking the system for `..`: the folder may have been moved to where that leads out.
+    /// Returns the folder above, without asking the system for `..`: the folder may have been moved to where that leads out.
     fn above(&self, at: &OpenFolder, place: &RootedPath) -> Result<OpenFolder, FileError> {
         let parent = at.place.parent().ok_or_else(|| FileError::LeadsOut(place.clone()))?;
         let mut folder = self.top().folder;
@@ -166,7 +165,7 @@ impl Root {
     }
 }
 
-/// Something on the way is missing: behind a link, that is the link's fault.
+/// Converts the error of a step. If a name is missing behind a link, the link leads nowhere.
 fn missing(place: &RootedPath, links: usize) -> impl Fn(io::Error) -> FileError + '_ {
     move |error| match error.kind() {
         io::ErrorKind::NotFound if links > 0 => FileError::LeadsNowhere(place.clone()),

@@ -1,11 +1,12 @@
-//! When something in a folder changes.
+//! Detects changes in a folder.
 //!
-//! The operating system says so at once, and what is watched is looked at besides, every two seconds or, if it is much, in
-//! turns (`rounds`): some file systems have no news to give, queues overflow, and a folder on the way may be moved without a
-//! word. A place is watched by its name in its folder, so a file that is replaced by another is still the same resource.
+//! The operating system reports changes at once. Watched places are also checked every two seconds, or in turns if there are many
+//! (`rounds`): some file systems report nothing, queues overflow, and a folder on the way may be moved without an event. A place is
+//! watched by its name in its folder, so a file that replaces another one is still the same resource.
 //!
-//! News wait in a set for a moment before they are told: a thousand writes are one change, and memory is bounded by what is
-//! watched. So is time: looks and news have their parts of one core, and what is watched beyond that waits for longer.
+//! Events wait in a set for a moment before clients are notified. So a thousand writes are one change, and the memory is bounded by
+//! the number of watches. The time is bounded too: checks and notifications each have a share of one core, and watches beyond that
+//! wait longer.
 
 use std::collections::{BTreeMap, HashSet};
 use std::fmt;
@@ -24,22 +25,22 @@ use crate::root::Root;
 use crate::rounds::{Rounds, STRETCH, STRETCH_TIME, tell_again};
 use crate::walk::LastLink;
 
-/// How long news wait for more of the same.
+/// How long events wait for more of the same.
 const MOMENT: Duration = Duration::from_millis(50);
 
 /// Watches places of one root.
 pub(crate) struct Watcher {
     shared: Arc<WatcherShared>,
-    /// The default list, as long as the server lives.
+    /// The watch of the default list, as long as the server lives.
     list: Mutex<Option<Watch>>,
 }
 
 struct WatcherShared {
     root: Root,
     state: Mutex<WatcherState>,
-    /// Something waits to be told, or what is watched has become more or less.
+    /// Wakes the thread: a watch has news, or watches were added or removed.
     wake: Condvar,
-    /// Taken before `state`, never while holding it: the system's own thread, which it waits for, needs `state`.
+    /// Lock it before `state`, never while holding `state`. It waits for the system's own thread, which needs `state`.
     system: Mutex<System>,
 }
 
@@ -49,23 +50,23 @@ struct WatcherState {
     /// In order, so that all have their turn.
     watched: BTreeMap<u64, WatchedPath>,
     interest: Interest,
-    /// Which watches have news.
+    /// The watches with news.
     news: HashSet<u64>,
-    /// Which watches the system may have lost: another folder may have the name of theirs.
+    /// The watches that the system may have lost: another folder may have the name of theirs.
     lost: HashSet<u64>,
-    /// Folders that nobody watches any more, which the system has not been told yet.
+    /// Folders without a watch, which the system still watches.
     over: HashSet<PathBuf>,
-    /// Whether there is a thread that tells them.
+    /// True if the thread for notifications runs.
     told: bool,
 }
 
-/// The system's source of news.
+/// The system's source of events.
 #[derive(Default)]
 enum System {
     #[default]
     NotYet,
     Watching(RecommendedWatcher),
-    /// There is none; looking has to do.
+    /// There is none, so only checks find changes.
     Without,
 }
 
@@ -76,20 +77,20 @@ struct WatchedPath {
     seen: FileSnapshot,
 }
 
-/// Who is told what.
+/// What a watch reports, and to which clients.
 enum Notification {
     Resource(Arc<str>, Changes),
     List(Changes),
 }
 
-/// What a look shows: nothing, or something of this kind, size and time.
+/// The result of a check: nothing, or an entry of this kind, size and time.
 type FileSnapshot = Option<(Kind, u64, Option<SystemTime>)>;
 
 fn is_folder(seen: FileSnapshot) -> bool {
     matches!(seen, Some((Kind::Folder, ..)))
 }
 
-/// A place is watched until this is dropped.
+/// The watch of a place. It ends when this is dropped.
 pub(crate) struct Watch {
     shared: Arc<WatcherShared>,
     number: u64,
@@ -138,7 +139,7 @@ impl WatcherShared {
         state.watched.insert(number, WatchedPath { place, aim, tell, seen });
         let needs_thread = !std::mem::replace(&mut state.told, true);
         drop(state);
-        // Whoever watches the list alone does not look around.
+        // A thread with only the list to watch makes no checks, so wake it.
         self.wake.notify_one();
         if is_first {
             system.watch(self, &folder);
@@ -150,7 +151,7 @@ impl WatcherShared {
         Watch { shared: self.clone(), number }
     }
 
-    /// Ends a watch, without waiting for the system: whoever drops one may be in a hurry.
+    /// Ends a watch, without waiting for the system: the caller that drops one may be in a hurry.
     fn end(&self, number: u64) {
         let mut state = lock(&self.state);
         let Some(watched) = state.watched.remove(&number) else {
@@ -165,7 +166,7 @@ impl WatcherShared {
         self.wake.notify_one();
     }
 
-    /// Has the system forget folders that nobody watches any more.
+    /// Makes the system stop watching folders that have no watch any more.
     fn forget_folders(&self) {
         if lock(&self.state).over.is_empty() {
             return;
@@ -173,7 +174,7 @@ impl WatcherShared {
         let mut system = lock(&self.system);
         let mut state = lock(&self.state);
         let mut over = std::mem::take(&mut state.over);
-        // Somebody may have come back meanwhile.
+        // A new watch may have begun meanwhile.
         over.retain(|folder| !state.interest.has(folder));
         drop(state);
         over.iter().for_each(|folder| system.forget(folder));
@@ -190,7 +191,7 @@ impl WatcherShared {
         }
     }
 
-    /// Tells the news until nothing is watched any more.
+    /// Sends notifications until there is nothing to watch.
     fn tell_news(&self) {
         let mut rounds = Rounds::new(Instant::now());
         let mut tells_again = Instant::now();
@@ -204,7 +205,7 @@ impl WatcherShared {
             if state.news.is_empty() && state.over.is_empty() {
                 let looks =
                     state.watched.values().any(|w| matches!(w.tell, Notification::Resource(..)));
-                // The list alone is not worth waking for.
+                // The list alone needs no checks.
                 let time = if looks {
                     rounds.due().saturating_duration_since(Instant::now())
                 } else {
@@ -227,20 +228,20 @@ impl WatcherShared {
                 self.tell(&news);
                 tells_again = tell_again(began, Instant::now());
             }
-            // However much there is to tell: who has news keeps nobody else from being looked at.
+            // Checks run even if there is much to report: watches with news must not keep others from being checked.
             if Instant::now() >= rounds.due() {
                 self.look_on(&mut rounds);
             }
         }
     }
 
-    /// Tells each resource once, however many watch it.
+    /// Notifies the clients of each resource once, however many watches it has.
     fn tell(&self, news: &HashSet<u64>) {
         let places: Vec<_> = {
             let state = lock(&self.state);
             news.iter().filter_map(|n| Some((*n, state.watched.get(n)?.place.clone()))).collect()
         };
-        // Looked at before it is told: what happens after the look is news again.
+        // Check before notifying: what happens after the check is news again.
         let seen: Vec<_> = places.into_iter().map(|(n, place)| (n, self.look(&place))).collect();
         let mut told: HashSet<Arc<str>> = HashSet::new();
         let mut turned = Vec::new();
@@ -262,13 +263,13 @@ impl WatcherShared {
                 }
             }
         }
-        // A folder is watched in another way than a file, and told once more when it is: it has been there for a while.
+        // A folder is watched in another way than a file. It is reported again once that watch exists: it may have changed before.
         state.lost.extend(&turned);
         state.news.extend(&turned);
     }
 
-    /// Looks at those whose turn it is. What differs was not told by the system: perhaps the folder has become another one, so
-    /// it is watched anew, at the end of the round: where two have changed places, both must be known.
+    /// Checks the watches whose turn it is. The system did not report a difference that is found here. Perhaps another folder has
+    /// the name now, so the watch is set again at the end of the round: if two folders have swapped places, both must be known.
     fn look_on(&self, rounds: &mut Rounds) {
         let began = Instant::now();
         let next: Vec<_> = {
@@ -290,8 +291,8 @@ impl WatcherShared {
         }
         if let Some(found) = rounds.looked(reached, &news) {
             self.aim_again(&found);
-            // Those found in an earlier stretch were told before the system watched for them again. Files are looked at once
-            // more; what happened in a folder meanwhile no look would show.
+            // Changes of an earlier stretch were reported before the system watched their places again. Files are checked again
+            // anyway, but no check shows what happened in a folder meanwhile.
             let state = lock(&self.state);
             let is_folder = |n: &u64| state.watched.get(n).is_some_and(|w| is_folder(w.seen));
             news.extend(found.into_iter().filter(is_folder));
@@ -300,7 +301,7 @@ impl WatcherShared {
         rounds.rest(began, Instant::now());
     }
 
-    /// Has the system watch what these watches mean now, whatever it watched for them before.
+    /// Makes the system watch what these watches mean now, instead of what it watched for them before.
     fn aim_again(&self, numbers: &HashSet<u64>) {
         if numbers.is_empty() {
             return;
@@ -326,12 +327,12 @@ impl WatcherShared {
         let (wanted, over): (Vec<_>, Vec<_>) =
             folders.into_iter().partition(|folder| state.interest.has(folder));
         drop(state);
-        // All are forgotten before any is watched: where two have changed places, the system knows each by the other's name.
+        // Stop watching all of them before watching any: if two have swapped places, the system knows each by the other's name.
         over.iter().chain(&wanted).for_each(|folder| system.forget(folder));
         wanted.iter().for_each(|folder| system.watch_again(folder));
     }
 
-    /// A folder is watched itself, anything else in the folder that it stands in. By the name that has no links in it: the
+    /// Returns what the system must watch: a folder itself, or, for anything else, its folder. The path has no links in it: the
     /// system knows a folder by one name only.
     fn aim(&self, place: &RootedPath, seen: FileSnapshot) -> WatchTarget {
         let (folder, name) = match (place.parent(), place.name()) {
@@ -346,17 +347,17 @@ impl WatcherShared {
         self.root.entry(place).ok().map(|entry| (entry.kind, entry.size, entry.modified))
     }
 
-    /// Where a place is, for the system. If a folder on the way is swapped for a link at this very moment, the worst that
-    /// can be heard is that something changed.
+    /// Returns the path of a place, for the system. If a folder on the way is replaced by a link at this moment, the worst result
+    /// is an event without a change.
     fn path(&self, place: &RootedPath) -> PathBuf {
         let mut path = self.root.path().to_owned();
         path.extend(place.names().map(os_name));
         path
     }
 
-    /// News from the system; on a thread of its own, so this only takes note.
+    /// Receives an event of the system. It runs on the system's own thread, so it only takes note.
     fn heard(&self, event: notify::Result<Event>) {
-        // Who looks changes nothing; we look ourselves.
+        // Reading changes nothing, and the checks read, too.
         if matches!(&event, Ok(Event { kind: EventKind::Access(access), .. }) if *access != AccessKind::Close(AccessMode::Write))
         {
             return;
@@ -377,7 +378,7 @@ impl WatcherShared {
             }
         }
         let wakes = is_first && !state.news.is_empty();
-        // Once, and not while holding what everybody needs: there may be thousands of events in a row.
+        // Once, and without holding the lock that all need: there may be thousands of events in a row.
         drop(guard);
         if wakes {
             self.wake.notify_one();
@@ -397,7 +398,7 @@ impl WatcherState {
         };
         self.news.extend(self.interest.concerned(path).filter(hears));
         if arranges {
-            // A watched folder, or one above it: what has the name now may be another one.
+            // A watched folder, or one above it: another one may have its name now.
             for number in self.interest.at_or_beneath(path) {
                 self.news.insert(number);
                 self.lost.insert(number);
@@ -407,7 +408,7 @@ impl WatcherState {
 }
 
 impl System {
-    /// Begins to watch a folder; if the system cannot, looking has to do.
+    /// Starts to watch a folder. If the system cannot do that, only checks find changes.
     fn watch(&mut self, shared: &Arc<WatcherShared>, folder: &Path) {
         if matches!(self, Self::NotYet) {
             let listener = Arc::downgrade(shared);
@@ -439,7 +440,7 @@ impl System {
     fn forget(&mut self, folder: &Path) {
         use notify::Watcher as _;
         if let Self::Watching(watcher) = self {
-            // It may be gone already, and its watch with it.
+            // The folder may be gone already, and its watch with it.
             let _ = watcher.unwatch(folder);
         }
     }

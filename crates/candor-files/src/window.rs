@@ -1,6 +1,6 @@
-//! A stretch of a folder's names, in order, and a small memory of such stretches. A folder is read in whatever order
-//! its file system likes, so one page costs a reading of the whole folder; the window makes that reading serve many
-//! pages, and keeps no more names than it is wide, however large the folder is.
+//! A range of a folder's names, in order, and a small cache of such ranges. A file system returns names in any order, so one page
+//! costs a read of the whole folder. A window makes one read serve many pages. It has no more names than its width, however large
+//! the folder is.
 
 use std::collections::BinaryHeap;
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -13,13 +13,13 @@ use cap_std::fs::Dir;
 use crate::place::RootedPath;
 use crate::sys::{self, NameKind};
 
-/// How many names one reading of a folder keeps.
+/// Number of names that one read of a folder keeps.
 pub const WINDOW: usize = 16_384;
-/// How many windows are remembered, and for how long.
+/// Maximum number of cached windows, and their maximum age.
 const MOST_WINDOWS: usize = 8;
 const MOST_AGE: Duration = Duration::from_secs(30);
 
-/// A name and what the folder said of it. Names come first: they give the order.
+/// A name, and its kind as the folder has it. The names alone give the order.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Name {
     pub(crate) bytes: Box<[u8]>,
@@ -43,7 +43,7 @@ impl PartialOrd for Name {
 pub(crate) struct Window {
     after: Option<Box<[u8]>>,
     pub(crate) names: Vec<Name>,
-    /// Whether the folder holds names after these.
+    /// True if the folder contains names after these.
     pub(crate) more: bool,
 }
 
@@ -56,7 +56,7 @@ impl Window {
         hidden: bool,
     ) -> io::Result<Self> {
         let mut names = Vec::new();
-        // Built only if the folder is wider than the window; its top is the name to give up next.
+        // Created only if the folder is wider than the window. Its top is the next name to drop.
         let mut heap: Option<BinaryHeap<Name>> = None;
         sys::read_names(folder, |bytes, seen| {
             if (bytes[0] == b'.' && !hidden) || after.is_some_and(|after| bytes <= after) {
@@ -80,7 +80,7 @@ impl Window {
         Ok(Self { after: after.map(Into::into), names, more })
     }
 
-    /// The names after this one, if the window knows them.
+    /// Returns the position of the first name after this one, if the window covers it.
     fn position(&self, after: &[u8]) -> Option<usize> {
         let begins = self.after.as_deref().is_none_or(|first| first <= after);
         let position = self.names.partition_point(|name| &*name.bytes <= after);
@@ -88,11 +88,11 @@ impl Window {
     }
 }
 
-/// The windows that are remembered.
+/// The cached windows.
 ///
-/// What existed during a whole listing must be in it, so a listing may use no window that is older than its own
-/// beginning. Cursors are mere names and do not say when that was. Therefore whoever begins a listing forgets the
-/// windows of that folder, and a window that was being read meanwhile is not kept.
+/// A listing must contain what exists during the whole listing, so it may not use a window that is older than its start. Cursors
+/// are plain names, without that time. So the start of a listing drops the windows of its folder, and a window whose read began
+/// before is not cached.
 #[derive(Default)]
 pub(crate) struct Windows {
     kept: Mutex<CachedWindow>,
@@ -100,8 +100,8 @@ pub(crate) struct Windows {
 
 struct CachedWindow {
     windows: Vec<WindowCache>,
-    /// How many listings have begun, for places that fall together by their hash: a shared count costs another
-    /// reading, and the memory stays the same.
+    /// How many listings have started, for places with the same hash. A shared count costs another read, and the memory stays the
+    /// same.
     begun: [u64; 64],
 }
 
@@ -117,12 +117,12 @@ struct WindowCache {
     read: Instant,
 }
 
-/// When a reading began, in terms of the listings that had begun by then.
+/// When a read began: the number of listings that had started by then.
 #[derive(Clone, Copy)]
 pub(crate) struct Ticket(u64);
 
 impl Windows {
-    /// A listing begins: what was read before is not for it.
+    /// Starts a listing. It cannot use earlier windows.
     pub(crate) fn begin(&self, place: &RootedPath) -> Ticket {
         let mut kept = self.kept();
         kept.windows.retain(|r| r.place != *place);
@@ -130,12 +130,12 @@ impl Windows {
         Ticket(kept.begun[bucket(place)])
     }
 
-    /// A listing goes on with a reading.
+    /// Continues a listing with another read.
     pub(crate) fn go_on(&self, place: &RootedPath) -> Ticket {
         Ticket(self.kept().begun[bucket(place)])
     }
 
-    /// A window that knows what comes after this name, and the position of that in it.
+    /// Returns a window that covers the names after this one, and their position in it.
     pub(crate) fn find(&self, place: &RootedPath, after: &[u8]) -> Option<(Arc<Window>, usize)> {
         let mut kept = self.kept();
         kept.windows.retain(|r| r.read.elapsed() < MOST_AGE);
@@ -146,13 +146,13 @@ impl Windows {
             .find_map(|r| r.window.position(after).map(|position| (r.window.clone(), position)))
     }
 
-    /// Remembers a window whose reading began with this ticket.
+    /// Caches a window whose read began with this ticket.
     pub(crate) fn keep(&self, place: &RootedPath, window: &Arc<Window>, ticket: Ticket) {
         let mut kept = self.kept();
         if kept.begun[bucket(place)] != ticket.0 {
             return;
         }
-        // Whoever reads on is past the windows that begin before this one.
+        // A listing that continues is past the windows that begin before this one.
         kept.windows.retain(|r| r.place != *place || r.window.after > window.after);
         if kept.windows.len() == MOST_WINDOWS {
             kept.windows.remove(0);
@@ -165,11 +165,11 @@ impl Windows {
     }
 
     fn kept(&self) -> std::sync::MutexGuard<'_, CachedWindow> {
-        // Whatever a panic left here is still a set of windows.
+        // After a panic, this is still a valid set of windows.
         self.kept.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// How many names are held, in how many windows.
+    /// Returns the number of names, and of windows.
     #[doc(hidden)]
     pub(crate) fn held(&self) -> (usize, usize) {
         let kept = self.kept();
@@ -226,7 +226,7 @@ mod tests {
         let place = RootedPath::parse("folder").unwrap();
         let window = Arc::new(Window { after: None, names: Vec::new(), more: false });
         let slow = windows.begin(&place);
-        // Somebody else begins while the folder is being read.
+        // Another listing starts while the folder is being read.
         let quick = windows.begin(&place);
         windows.keep(&place, &window, slow);
         assert!(windows.find(&place, b"a").is_none());

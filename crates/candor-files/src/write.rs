@@ -1,4 +1,5 @@
-//! What is in a file, changed. A file is always replaced as a whole: its readers see the old one or the new one.
+//! Changes the content of files. New content replaces a file as a whole: its readers see the old one or the new one. Only an append
+//! writes to the file itself.
 
 use std::fs::File;
 use std::io::{self, Read, Write};
@@ -12,33 +13,33 @@ use crate::root::Root;
 use crate::sys::{self, NameStatus};
 use crate::walk::{LastLink, Spot};
 
-/// What was there before.
+/// What existed before a write.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WriteResult {
-    /// Nothing: it is new.
+    /// Nothing: the entry is new.
     Created,
-    /// Something of this name.
+    /// An entry with this name.
     Existed,
 }
 
-/// Whether something that has the new name may be replaced.
+/// Whether an operation may replace the entry that has the new name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Overwrite {
-    /// It may not. That nothing had the name is found out by the same step that takes it.
+    /// It may not. The step that takes the name also checks that the name is free.
     No,
-    /// It may, if it is no folder.
+    /// It may, except for a folder.
     Yes,
 }
 
 impl Root {
-    /// Gives a file new content, or makes it. A link is followed, inside the root only, and what it leads to is
-    /// replaced. The old file's permissions are kept; its other names (hard links) keep the old content.
+    /// Gives a file new content, or creates it. Follows a link, inside the root only, and replaces its target. The new file has the
+    /// permissions of the old one. Other names of the old file (hard links) keep the old content.
     pub fn replace(&self, place: &RootedPath, bytes: &[u8]) -> Result<WriteResult, FileError> {
         let spot = self.spot_to_write(place, LastLink::Followed)?;
         self.publish(&spot, place, |draft| draft.write(bytes).map_err(at(place)))
     }
 
-    /// Makes a file that was not there.
+    /// Creates a file. Fails if the name exists.
     pub fn create(&self, place: &RootedPath, bytes: &[u8]) -> Result<(), FileError> {
         let spot = self.new_spot(place)?;
         let (folder, name) = spot.named()?;
@@ -46,8 +47,7 @@ impl Root {
         draft.write(bytes).and_then(|()| draft.publish_new(name)).map_err(at(place))
     }
 
-    /// Writes at the end of a file, in one piece; makes it if it is not there. A link is followed, inside the root
-    /// only.
+    /// Writes at the end of a file, in one piece, or creates the file. Follows a link, inside the root only.
     pub fn append(&self, place: &RootedPath, bytes: &[u8]) -> Result<WriteResult, FileError> {
         let spot = self.spot_to_write(place, LastLink::Followed)?;
         let (folder, name) = spot.named()?;
@@ -57,7 +57,7 @@ impl Root {
                     file.write_all(bytes).map_err(at(place))?;
                     return Ok(WriteResult::Created);
                 }
-                // Somebody else was faster: then it is there to be appended to.
+                // Another process was faster, so append to its file.
                 Err(e) if e.kind() == io::ErrorKind::AlreadyExists => {}
                 Err(e) => return Err(FileError::from_io(place, &e)),
             }
@@ -74,8 +74,8 @@ impl Root {
         Ok(WriteResult::Existed)
     }
 
-    /// Copies a file of no more than `limit` bytes, with its permissions. Links are followed on both sides, inside
-    /// the root only, except that with [`Overwrite::No`] a link at the new name is something that exists.
+    /// Copies a file of at most `limit` bytes, with its permissions. Follows links on both sides, inside the root only. With
+    /// [`Overwrite::No`], a link at the new name counts as existing.
     pub fn copy(
         &self,
         from: &RootedPath,
@@ -105,14 +105,14 @@ impl Root {
         Ok(WriteResult::Created)
     }
 
-    /// What is to be copied, if it is a file of no more than `limit` bytes.
+    /// Opens the source of a copy, if it is a file of at most `limit` bytes.
     pub(crate) fn open_to_copy(
         &self,
         from: &RootedPath,
         limit: u64,
     ) -> Result<(File, NameStatus), FileError> {
         let (file, look) = match open_spot(&self.walk(from, LastLink::Followed)?, from) {
-            // The root and its like: folders that have no name here.
+            // The root, or another folder without a name here.
             Err(FileError::IsRoot) => Err(FileError::NotAFile(from.clone(), Kind::Folder)),
             opened => opened,
         }?;
@@ -122,7 +122,7 @@ impl Root {
         Ok((file, look))
     }
 
-    /// The way to a name that nothing has, not even a link.
+    /// Returns the spot of a name that no entry has, not even a link.
     pub(crate) fn new_spot(&self, place: &RootedPath) -> Result<Spot, FileError> {
         let spot = self.spot_to_write(place, LastLink::AsItIs)?;
         if spot.look.is_some() {
@@ -131,7 +131,7 @@ impl Root {
         Ok(spot)
     }
 
-    /// Writes a draft and lets it take the place of the file that is here, if any.
+    /// Writes a draft and puts it in the place of the existing file, if there is one.
     fn publish(
         &self,
         spot: &Spot,
@@ -149,7 +149,7 @@ impl Root {
         Ok(if spot.look.is_some() { WriteResult::Existed } else { WriteResult::Created })
     }
 
-    /// The way to something that will be written. What is missing is a folder on the way.
+    /// Returns the spot of an entry that will be written. If a name is missing, it is a folder on the way.
     pub(crate) fn spot_to_write(
         &self,
         place: &RootedPath,
@@ -168,7 +168,8 @@ impl Root {
 }
 
 impl Spot {
-    /// Renaming over a file asks for no permission to write to it. Whoever protected it meant its content, so we do.
+    /// Checks that the entry may be replaced. A rename over a file needs no permission to write to it. But a write-protected file
+    /// must keep its content.
     pub(crate) fn must_be_replaceable(&self, place: &RootedPath) -> Result<(), FileError> {
         let Some(old) = &self.look else { return Ok(()) };
         must_be_file(place, old)?;

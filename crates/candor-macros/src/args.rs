@@ -1,4 +1,4 @@
-//! `#[args]` on a type: fit for arguments and results.
+//! `#[args]` on a type, for arguments and results.
 
 use proc_macro2::{TokenStream, TokenTree};
 use quote::{ToTokens as _, format_ident, quote, quote_spanned};
@@ -26,14 +26,14 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
     })
 }
 
-/// What the fields of a type come to.
+/// What the macro reads from the fields of a type.
 #[derive(Default)]
 struct ReadFields {
     /// The functions that make their defaults.
     functions: Vec<TokenStream>,
-    /// That each can be an argument, in the compiler's words.
+    /// Code that lets the compiler check that each can be an argument.
     checks: Vec<TokenStream>,
-    /// Whether one of them takes in members that are not known.
+    /// True if one of them accepts unknown members.
     is_open: bool,
     /// The names of the type's own parameters.
     parameters: Vec<String>,
@@ -75,7 +75,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     if !read.is_open {
         style.push(("deny_unknown_fields", quote!(deny_unknown_fields)));
     }
-    // What the author says is not said again.
+    // Do not repeat what the author has written.
     let style = style.iter().filter(|(word, _)| !is_told(word)).map(|(_, tokens)| tokens);
     let derived = derived(&item.attrs);
     let derives = [
@@ -91,7 +91,7 @@ fn args(options: &TokenStream, mut item: DeriveInput) -> Result<TokenStream> {
     let conditions = conditions(&item.attrs);
     let variants = (!variants.is_empty()).then(|| quote!(#conditions const _: () = { #variants };));
     Ok(quote! {
-        // First, so that the compiler complains in our words first.
+        // First, so that the compiler reports our own message first.
         #conditions
         const _: fn() = || {
             #(#checks)*
@@ -117,7 +117,7 @@ impl ReadFields {
         }
         self.is_open |= marks.is_flat();
         let mut written = match &field.ident {
-            // Left out, a field is what the default of the whole says.
+            // If the field is omitted, the default of the whole type has its value.
             Some(_) if has_default && marks.default.is_none() && !marks.optional => {
                 marks.described(&field.ty)?
             }
@@ -133,7 +133,7 @@ impl ReadFields {
             None => marks.described(&field.ty)?,
         };
         let ty = &field.ty;
-        // serde asks nothing of a parameter of the type that is only in such a field.
+        // serde adds no bound for a type parameter that is used only in such a field.
         if !is_about(&ty.to_token_stream(), &self.parameters) {
             written.extend(marks.read_in_a_way(ty));
         }
@@ -148,7 +148,7 @@ impl ReadFields {
     }
 }
 
-/// Whether one of the names is in the tokens.
+/// Returns true if one of the names is in the tokens.
 fn is_about(tokens: &TokenStream, names: &[String]) -> bool {
     tokens.clone().into_iter().any(|token| match token {
         TokenTree::Ident(ident) => names.iter().any(|name| ident == name),
@@ -157,11 +157,11 @@ fn is_about(tokens: &TokenStream, names: &[String]) -> bool {
     })
 }
 
-/// What the author has told serde about the type, word by word.
+/// Returns the words of the author's serde attributes on the type.
 fn told(attributes: &[Attribute]) -> Vec<String> {
     let mut told = Vec::new();
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
-        // What is wrong with it is serde's to complain about.
+        // serde itself reports errors in it.
         let _ = attribute.parse_nested_meta(|meta| {
             told.extend(meta.path.get_ident().map(ToString::to_string));
             if meta.input.peek(Token![=]) {
@@ -177,7 +177,7 @@ fn told(attributes: &[Attribute]) -> Vec<String> {
     told
 }
 
-/// What the author derives already.
+/// Returns what the author already derives.
 fn derived(attributes: &[Attribute]) -> Vec<String> {
     let derives = attributes.iter().filter(|attribute| attribute.path().is_ident("derive"));
     derives
@@ -189,7 +189,7 @@ fn derived(attributes: &[Attribute]) -> Vec<String> {
         .collect()
 }
 
-/// The type without anything that needs a derive, so that the reason why there is none is the only complaint.
+/// Returns the type without anything that needs a derive, so that the reason for the missing derive is the only error.
 fn bare(mut item: DeriveInput) -> DeriveInput {
     item.attrs.retain(|attribute| attribute.path().is_ident("cfg"));
     let strip = |fields: &mut Fields| fields.iter_mut().for_each(|field| field.attrs.clear());

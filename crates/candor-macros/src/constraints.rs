@@ -1,7 +1,7 @@
-//! What an author demands of a value: `#[range(…)]`, `#[length(…)]`, `#[regex(…)]`, `#[email]`, `#[url]`.
+//! An author's constraints on a value: `#[range(…)]`, `#[length(…)]`, `#[regex(…)]`, `#[email]`, `#[url]`.
 //!
-//! What can be seen in the source is refused here: a constraint that no value of the type can obey, a default outside
-//! its own limits. Everything else is checked when the tool is registered.
+//! Errors that are visible in the source are reported here: a constraint that no value of the type can satisfy, or a default
+//! outside its own limits. Everything else is checked when the tool is registered.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -25,7 +25,7 @@ pub(crate) struct Constraint {
 /// The constraints that have a short form.
 const NAMES: [&str; 5] = ["length", "range", "regex", "email", "url"];
 
-/// What a type that can be recognized by its name holds.
+/// What a type contains, if its name shows it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Kind {
     Number,
@@ -36,7 +36,7 @@ enum Kind {
 }
 
 impl Constraint {
-    /// Reads one of our attributes; none if it is another one.
+    /// Reads an attribute, if it is one of these constraints.
     pub(crate) fn read(attribute: &Attribute) -> Result<Option<Self>> {
         let Some(name) = NAMES.into_iter().find(|name| attribute.path().is_ident(name)) else {
             return Ok(None);
@@ -52,7 +52,7 @@ impl Constraint {
             "length" | "range" => {
                 let parsed = attribute
                     .parse_args_with(Punctuated::<MetaNameValue, Token![,]>::parse_terminated);
-                // What is wrong with it is schemars' to complain about.
+                // schemars itself reports errors in it.
                 for limit in parsed.into_iter().flatten() {
                     let end = limit.path.get_ident().map(ToString::to_string).unwrap_or_default();
                     constraint.limits.push((end, limit.value));
@@ -63,7 +63,7 @@ impl Constraint {
         Ok(Some(constraint))
     }
 
-    /// The attribute that schemars understands.
+    /// Returns the attribute that schemars understands.
     pub(crate) fn for_schemars(&self) -> TokenStream {
         match &self.pattern {
             Some(pattern) => quote!(#[schemars(regex(pattern = #pattern))]),
@@ -74,7 +74,7 @@ impl Constraint {
         }
     }
 
-    /// Refuses what no value of the type can obey.
+    /// Refuses a constraint that no value of the type can satisfy, and a default outside its limits.
     pub(crate) fn check(&self, ty: &Type, default: Option<&Expr>) -> Result<()> {
         self.check_type(ty)?;
         if let (Some(least), Some(most)) = (self.limit("min"), self.limit("max"))
@@ -138,7 +138,7 @@ impl Constraint {
         self.limits.iter().find(|(name, _)| name == end).and_then(|(_, limit)| number(limit))
     }
 
-    /// The member that repeats the constraint for registration, where the type is known.
+    /// Returns the member that repeats the constraint for registration, where the type is known.
     fn repeated(&self) -> TokenStream {
         let name = self.name;
         match &self.pattern {
@@ -151,14 +151,14 @@ impl Constraint {
     }
 }
 
-/// The attribute that repeats the constraints of a field for registration.
+/// Returns the attribute that repeats the constraints of a field for registration.
 pub(crate) fn repeat(constraints: &[Constraint]) -> Option<TokenStream> {
     let repeated = constraints.iter().map(Constraint::repeated);
     (!constraints.is_empty())
         .then(|| quote!(#[schemars(extend("x-candor-constraints" = { #(#repeated),* }))]))
 }
 
-/// What a type holds, if it is one of those whose names say it.
+/// Returns what a type contains, if its name shows it.
 fn kind_of(ty: &Type) -> Option<Kind> {
     if let Some(within) = option_of(ty) {
         return kind_of(within);
@@ -192,7 +192,7 @@ fn kind_of(ty: &Type) -> Option<Kind> {
     })
 }
 
-/// The number that is written, if one is.
+/// Returns the number, if it is written as a literal.
 fn number(value: &Expr) -> Option<f64> {
     match value {
         Expr::Lit(ExprLit { lit: Lit::Int(number), .. }) => number.base10_parse().ok(),
@@ -203,7 +203,7 @@ fn number(value: &Expr) -> Option<f64> {
     }
 }
 
-/// The length of a text or list that is written, if one is.
+/// Returns the length of a text or list, if it is written as a literal.
 #[allow(clippy::cast_precision_loss)]
 fn length(value: &Expr) -> Option<f64> {
     match value {

@@ -1,7 +1,7 @@
-//! What a call does to the world, in the author's words.
+//! What a call does, in the author's words.
 //!
-//! Words: `reads`, `adds`, `changes` or `deletes`; with the latter three perhaps `idempotent`; with all `closed_world`. They
-//! stand alone in `#[tool(…)]`, on a variant as `#[effect(…)]`, and after the arrow of a row in `#[tool(effects(…))]`.
+//! Words: `reads`, `adds`, `changes` or `deletes`; with the latter three perhaps `idempotent`; with all `closed_world`. They are
+//! written alone in `#[tool(…)]`, on a variant as `#[effect(…)]`, and after the arrow of a row in `#[tool(effects(…))]`.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{quote, quote_spanned};
@@ -31,7 +31,7 @@ enum EffectKind {
 pub(crate) const WORDS: &str = "reads, adds, changes, deletes, idempotent, closed_world";
 
 impl Words {
-    /// Takes a word; false if it is none of these.
+    /// Takes a word. Returns false if it is unknown.
     pub(crate) fn take(&mut self, word: &Ident) -> Result<bool> {
         let kind = match word.to_string().as_str() {
             "reads" => EffectKind::Reads,
@@ -62,22 +62,22 @@ impl Words {
         }
     }
 
-    /// Whether it is said what kind of effect there is.
+    /// Returns true if there is a word for the kind of effect.
     pub(crate) const fn has_kind(&self) -> bool {
         self.kind.is_some()
     }
 
-    /// Whether it is said that nothing is changed.
+    /// Returns true if the author declares that nothing is changed.
     pub(crate) const fn is_read_only(&self) -> bool {
         matches!(self.kind, Some((EffectKind::Reads, _)))
     }
 
-    /// Whether nothing is said.
+    /// Returns true if there are no words.
     pub(crate) const fn is_empty(&self) -> bool {
         self.kind.is_none() && self.idempotent.is_none() && self.closed_world.is_none()
     }
 
-    /// Where it is said that a second call has no further effect.
+    /// Returns the span of `idempotent`: a second call has no further effect.
     pub(crate) const fn idempotent(&self) -> Option<Span> {
         self.idempotent
     }
@@ -86,7 +86,7 @@ impl Words {
         self.closed_world.is_some()
     }
 
-    /// Where a word stands; `otherwise` if there is none.
+    /// Returns the span of a word, or `otherwise` if there is none.
     pub(crate) fn span(&self, otherwise: Span) -> Span {
         let kind = self.kind.map(|(_, span)| span);
         kind.or(self.idempotent).or(self.closed_world).unwrap_or(otherwise)
@@ -103,7 +103,7 @@ impl Words {
         Ok(kind)
     }
 
-    /// An expression of type `Hints`: all four are said.
+    /// Returns an expression of type `Hints`, with all four hints.
     pub(crate) fn hints(&self, at: Span) -> Result<TokenStream> {
         let base = match self.check(at)?.0 {
             EffectKind::Reads => quote!(READS),
@@ -125,7 +125,7 @@ fn once(said: &mut Option<Span>, word: &Ident) -> Result<bool> {
 }
 
 impl Parse for Words {
-    /// Words with commas between them: what stands in `#[effect(…)]`.
+    /// Parses words with commas between them, as in `#[effect(…)]`.
     fn parse(input: ParseStream<'_>) -> Result<Self> {
         let mut words = Self::default();
         for word in Punctuated::<Ident, Token![,]>::parse_terminated(input)? {
@@ -138,15 +138,15 @@ impl Parse for Words {
     }
 }
 
-/// What stands in `effects(…)`: the argument that decides, or rows.
+/// The content of `effects(…)`: the argument that decides, or rows.
 pub(crate) enum Table {
-    /// `by = action`, with the type where the parameter does not name it: `by = action: Action`.
+    /// `by = action`, or `by = action: Action` if the parameter does not name the type.
     By { argument: Ident, ty: Option<Box<Type>> },
     /// `method == "GET" => reads, …`
     Rows(Vec<Row>),
 }
 
-/// One row; without tests it takes everything.
+/// One row. Without tests it matches every call.
 pub(crate) struct Row {
     tests: Vec<RowTest>,
     words: Words,
@@ -155,9 +155,9 @@ pub(crate) struct Row {
 
 /// One test of a row.
 struct RowTest {
-    /// The argument, as the author calls it.
+    /// The argument, as the author names it.
     argument: Ident,
-    /// The JSON Pointer from there on.
+    /// The JSON Pointer inside the argument.
     below: String,
     /// An expression of type `Condition`.
     test: TokenStream,
@@ -165,7 +165,7 @@ struct RowTest {
 
 impl Parse for Table {
     fn parse(input: ParseStream<'_>) -> Result<Self> {
-        // To `peek2`, `==` and `=>` begin with `=`.
+        // For `peek2`, `==` and `=>` begin with `=`.
         let is_row = input.peek2(Token![==]) || input.peek2(Token![=>]);
         if input.peek(Ident) && input.peek2(Token![=]) && !is_row {
             let by: Ident = input.parse()?;
@@ -223,7 +223,7 @@ impl Parse for Row {
 }
 
 impl Row {
-    /// An expression of type `EffectRow`. `property` says how callers call an argument.
+    /// Returns an expression of type `EffectRow`. `property` returns an argument's name for callers.
     pub(crate) fn write(&self, property: impl Fn(&Ident) -> Result<String>) -> Result<TokenStream> {
         let hints = self.words.hints(self.span)?;
         let write = |RowTest { argument, below, test }: &RowTest| {
@@ -298,7 +298,7 @@ fn asked(of: &Expr, test: &TokenStream) -> Result<RowTest> {
     Ok(RowTest { argument, below, test: quote!(::candor::hints::Condition::#test) })
 }
 
-/// `target.path` as an argument and a JSON Pointer within.
+/// Returns `target.path` as an argument and a JSON Pointer inside it.
 fn place(expression: &Expr) -> Result<(Ident, String)> {
     match expression {
         Expr::Path(path) => match path.path.get_ident() {
@@ -319,12 +319,12 @@ fn place(expression: &Expr) -> Result<(Ident, String)> {
     }
 }
 
-/// A value to compare with, as an expression of type `Value`.
+/// Returns a value to compare with, as an expression of type `Value`.
 fn value(value: &Expr) -> TokenStream {
     quote_spanned!(value.span()=> ::candor::__private::value(&#value))
 }
 
-/// A bound, as an expression of type `f64`. A literal is one from the start: as an integer it might be too large.
+/// Returns a bound, as an expression of type `f64`. A literal becomes one at once: as an integer it might be too large.
 fn number(value: &Expr) -> TokenStream {
     match value {
         Expr::Unary(ExprUnary { op: UnOp::Neg(_), expr, .. }) => {
@@ -341,7 +341,7 @@ fn number(value: &Expr) -> TokenStream {
     }
 }
 
-/// A name as a part of a JSON Pointer.
+/// Returns a name as a part of a JSON Pointer.
 pub(crate) fn escaped(name: &str) -> String {
     name.replace('~', "~0").replace('/', "~1")
 }

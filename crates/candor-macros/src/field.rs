@@ -1,4 +1,4 @@
-//! Attributes of parameters and of fields: what we understand becomes what serde and schemars understand.
+//! Attributes of parameters and of fields: those of this crate become those of serde and schemars.
 
 use proc_macro2::TokenStream;
 use quote::{format_ident, quote, quote_spanned};
@@ -11,26 +11,26 @@ use syn::{
 use crate::constraints::{self, Constraint};
 use crate::maps;
 
-/// What stands on a parameter or a field.
+/// The attributes of a parameter or a field.
 #[derive(Default)]
 pub(crate) struct Marks {
-    /// Attributes that go on the field: docs, serde's, schemars' own.
+    /// Attributes for the field: docs, and those of serde and schemars.
     pub(crate) passed: Vec<TokenStream>,
-    /// What stays on a parameter of the function itself.
+    /// Attributes that stay on the parameter of the function.
     pub(crate) kept: Vec<Attribute>,
     pub(crate) default: Option<Expr>,
     pub(crate) optional: bool,
     pub(crate) inject: bool,
-    /// The name that the caller knows it by, if serde was told one.
+    /// The name for callers, if the author has set one for serde.
     pub(crate) renamed: Option<String>,
     constraints: Vec<Constraint>,
     constrained: bool,
-    /// What the author has told serde and schemars, word by word.
+    /// The words of the author's attributes for serde and schemars.
     told: Vec<String>,
 }
 
 impl Marks {
-    /// Takes our attributes off, and says what they mean.
+    /// Reads the attributes, and removes those of this crate.
     pub(crate) fn read(attributes: &[Attribute]) -> Result<Self> {
         let mut marks = Self::default();
         for attribute in attributes {
@@ -63,7 +63,7 @@ impl Marks {
         Ok(())
     }
 
-    /// Remembers what an attribute of serde or schemars says. What is wrong with it is theirs to complain about.
+    /// Stores the words of an attribute of serde or schemars. They report errors in it themselves.
     fn listen(&mut self, attribute: &Attribute) {
         if attribute.path().is_ident("doc") {
             return;
@@ -90,22 +90,22 @@ impl Marks {
         self.told.iter().any(|told| words.contains(&told.as_str()))
     }
 
-    /// Whether the members of the value stand among those of its owner.
+    /// Returns true if the members of the value are among those of its owner.
     pub(crate) fn is_flat(&self) -> bool {
         self.is_told(&["flatten"])
     }
 
-    /// Whether the value is read and described by its type, and not by what the author has put in its place.
+    /// Returns true if the type decides how the value is read and described, and the author has not replaced that.
     pub(crate) fn speaks_for_itself(&self) -> bool {
         !self.is_told(&["with", "deserialize_with", "schema_with", "skip", "skip_deserializing"])
     }
 
-    /// Whether anything here says more than words about the value, so that it must be a property of its own.
+    /// Returns true if an attribute constrains the value, or has a default for it, so that it must be a property of its own.
     pub(crate) fn says_something(&self) -> bool {
         self.constrained || !self.constraints.is_empty() || self.default.is_some() || self.optional
     }
 
-    /// The attributes of the field that describe its values.
+    /// Returns the attributes of the field that describe its values.
     pub(crate) fn described(&self, ty: &Type) -> Result<Vec<TokenStream>> {
         for constraint in &self.constraints {
             constraint.check(ty, self.default.as_ref())?;
@@ -124,15 +124,15 @@ impl Marks {
         Ok(attributes)
     }
 
-    /// The attribute that has the field read in a way of its own, where serde's own copies would not give it.
+    /// Returns the attribute that reads the field in another way, if serde's own buffer cannot hold its value.
     pub(crate) fn read_in_a_way(&self, ty: &Type) -> Option<TokenStream> {
         let way = maps::way(ty).filter(|_| self.speaks_for_itself())?;
         let function = quote!(::candor::__private::read_as::<#way, _, _>).to_string();
         Some(quote!(#[serde(deserialize_with = #function)]))
     }
 
-    /// The attributes of the field, and the function that makes its default. `owner` tells the defaults of fields of one
-    /// name apart.
+    /// Returns the attributes of the field, and the function that makes its default. `owner` tells apart the defaults of fields
+    /// with the same name.
     pub(crate) fn write(
         &self,
         owner: &Ident,
@@ -184,7 +184,8 @@ impl Marks {
     }
 }
 
-/// A default as a value of the parameter's type: texts and constants are converted, and an `Option` is put around a literal.
+/// Returns a default as a value of the parameter's type. Texts and constants are converted, and a literal is wrapped for an
+/// `Option`.
 fn default_value(default: &Expr, ty: &Type) -> TokenStream {
     let span = default.span();
     let (literal, text) = match default {
@@ -203,7 +204,7 @@ fn default_value(default: &Expr, ty: &Type) -> TokenStream {
     }
 }
 
-/// The text of a text in quotes.
+/// Returns the value of a string literal.
 pub(crate) fn text_of(value: &Expr) -> Option<String> {
     match value {
         Expr::Lit(syn::ExprLit { lit: syn::Lit::Str(text), .. }) => Some(text.value()),
@@ -211,7 +212,7 @@ pub(crate) fn text_of(value: &Expr) -> Option<String> {
     }
 }
 
-/// The `T` of an `Option<T>`.
+/// Returns the `T` of an `Option<T>`.
 pub(crate) fn option_of(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let last = path.path.segments.last().filter(|segment| segment.ident == "Option")?;

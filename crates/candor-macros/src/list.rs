@@ -1,9 +1,9 @@
 //! `tools![…]` and `prompts![…]`.
 //!
-//! A function that is marked has a type of its own name, which makes the tool or the prompt. One that is not marked has none, and
-//! the compiler would complain of a missing type. So each path is imported under a name that also has a fallback: the type in
-//! `__private::unmarked`, which a glob brings in and any type of the path shadows. What the fallback lacks, the compiler explains in
-//! our words and at the path.
+//! A function that is marked has a type of the same name, which makes the tool or the prompt. Without the mark there is no such
+//! type, and the compiler would only report that it is missing. So each path is imported under a name that also has a fallback: the
+//! type in `__private::unmarked`. A glob imports it, and a type of the path shadows it. For the fallback, the compiler reports our
+//! own message at the path.
 
 use proc_macro2::{Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -11,7 +11,7 @@ use syn::parse::Parser;
 use syn::punctuated::Punctuated;
 use syn::{Error, Path, PathArguments, Result, Token};
 
-/// Makes the tools of functions.
+/// Returns the tools of functions.
 pub(crate) fn tools(paths: TokenStream) -> TokenStream {
     let list = list(paths, "__CandorTool", |ty, at| {
         let tool = quote_spanned!(at=> <#ty as ::candor::tool::ToolFn>::tool());
@@ -24,7 +24,7 @@ pub(crate) fn tools(paths: TokenStream) -> TokenStream {
     }}
 }
 
-/// Makes the prompts of functions.
+/// Returns the prompts of functions.
 pub(crate) fn prompts(paths: TokenStream) -> TokenStream {
     let list = list(
         paths,

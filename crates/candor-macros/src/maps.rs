@@ -1,4 +1,4 @@
-//! Fields that are described or read in a way of their own: maps, by the type of their keys, and 128-bit integers.
+//! Fields that are described or read in their own way: maps, by the type of their keys, and 128-bit integers.
 
 use proc_macro2::TokenStream;
 use quote::{ToTokens as _, quote};
@@ -6,9 +6,9 @@ use syn::{AngleBracketedGenericArguments, GenericArgument, PathArguments, Type};
 
 use crate::field::option_of;
 
-/// The type that describes `ty` exactly; none if `ty` holds no map.
+/// Returns the type that describes `ty` exactly; `None` if `ty` contains no map.
 ///
-/// Only what the standard library puts around a map is looked into: other types may ask more of what they hold.
+/// Only containers of the standard library are searched for maps: other types may require more of their content.
 pub(crate) fn described(ty: &Type) -> Option<TokenStream> {
     match ty {
         Type::Array(array) => {
@@ -43,7 +43,7 @@ pub(crate) fn described(ty: &Type) -> Option<TokenStream> {
     }
 }
 
-/// The type that describes a flattened map, or an optional one; none if `ty` is no map.
+/// Returns the type that describes a flattened map, or an optional one; `None` if `ty` is not a map.
 pub(crate) fn described_flat(ty: &Type) -> Option<TokenStream> {
     if let Some(within) = option_of(ty) {
         let within = described_flat(within)?;
@@ -61,8 +61,8 @@ pub(crate) fn described_flat(ty: &Type) -> Option<TokenStream> {
     }
 }
 
-/// The way to read a `ty` that holds 128-bit integers or keys that are no texts; none if it holds neither. serde's own
-/// way reads neither inside tagged, untagged and flattened types.
+/// Returns the way to read a `ty` that contains 128-bit integers or keys that are not texts; `None` if it contains neither. serde
+/// itself reads neither inside tagged, untagged and flattened types.
 pub(crate) fn way(ty: &Type) -> Option<TokenStream> {
     match ty {
         Type::Array(array) => {
@@ -122,7 +122,7 @@ fn or_natural(ty: &Type) -> TokenStream {
     way(ty).unwrap_or_else(natural)
 }
 
-/// The types between angle brackets; none if something else is there.
+/// Returns the types between angle brackets; `None` if there is something else.
 fn types(arguments: &AngleBracketedGenericArguments) -> Option<Vec<&Type>> {
     let types = arguments.args.iter().map(|argument| match argument {
         GenericArgument::Type(ty) => Some(ty),

@@ -1,4 +1,4 @@
-//! What stands in the brackets of `#[tool(…)]`.
+//! The options in the brackets of `#[tool(…)]`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
@@ -12,7 +12,7 @@ use crate::effects::{Table, WORDS, Words, escaped};
 use crate::safeguards::Safeguards;
 use crate::signature::Function;
 
-/// What is said to whoever declares keys in another way.
+/// The error for keys that are declared in another way.
 const IDEMPOTENCY: &str = "write `idempotency = argument` (a key may be sent as an argument), `idempotency = required` (it must \
                            be), or `idempotency = key(order_id)` (it is made of the arguments)";
 
@@ -36,32 +36,32 @@ pub(crate) struct Options {
     pub(crate) safeguards: Safeguards,
 }
 
-/// The output schema, where it is not simply that of the type.
+/// The output schema, if it is not that of the type.
 pub(crate) enum OutputSchema {
     /// The author's own.
     Given(Expr),
-    /// Whatever the type says, none is published.
+    /// None is published, whatever the type.
     None,
 }
 
-/// How a call is recognised when it comes again.
+/// How the server recognizes a retry.
 pub(crate) struct Idempotency {
     /// An expression of type `Idempotency`.
     pub(crate) declared: TokenStream,
-    /// What makes a key of the arguments.
+    /// The expression that makes a key from the arguments.
     pub(crate) key: Option<Expr>,
 }
 
-/// What a call does to the world, and how that is found out.
+/// What a call does, and how that is evaluated.
 pub(crate) enum Effects {
     /// An expression of type `Effects`.
     Known(TokenStream),
-    /// The same, and the function that knows more of each call, with what is said of all that it answers.
+    /// An expression of type `Effects`, the function that evaluates each call, and what applies to all its results.
     Asked { effects: TokenStream, function: Expr, always: Option<TokenStream> },
 }
 
 impl Options {
-    /// What a call does; a tool that does not say so does not compile.
+    /// Returns what a call does. A tool without a declaration does not compile.
     pub(crate) fn effects(&self, function: &Function) -> Result<Effects> {
         let at = function.name.span();
         let ways = [
@@ -132,7 +132,7 @@ impl Options {
         }
     }
 
-    /// Which of its calls a person is asked about, at least.
+    /// Returns which of its calls need approval, at least.
     pub(crate) fn ask(&self) -> Result<TokenStream> {
         let Some(asked) = &self.ask else { return Ok(quote!(::candor::AskLevel::Never)) };
         if let Expr::Path(path) = asked {
@@ -151,7 +151,7 @@ impl Options {
         Err(Error::new_spanned(asked, message))
     }
 
-    /// Whether the function keeps its thread, and so must have one of its own.
+    /// Returns true if the function blocks its thread, and so needs one of its own.
     pub(crate) fn is_blocking(&self, function: &Function) -> Result<bool> {
         match &self.blocking {
             Some(word) if function.is_async => {
@@ -162,12 +162,12 @@ impl Options {
         }
     }
 
-    /// Whether no call changes anything, by the author's words.
+    /// Returns true if the author declares that no call changes anything.
     pub(crate) const fn is_read_only(&self) -> bool {
         self.words.is_read_only()
     }
 
-    /// How a call is recognised when it comes again.
+    /// Returns how the server recognizes a retry.
     pub(crate) fn idempotency(&self) -> Result<Idempotency> {
         let refuse = |at: &Expr| Error::new_spanned(at, IDEMPOTENCY);
         let known =
@@ -190,7 +190,7 @@ impl Options {
         })
     }
 
-    /// The arguments whose values may stand in history.
+    /// Returns the arguments whose values the history may show.
     pub(crate) fn recorded(&self, function: &Function) -> Result<Vec<String>> {
         let names = self.recorded.iter().flatten();
         names.map(|argument| self.property(argument, function)).collect()
@@ -224,7 +224,7 @@ impl Options {
         Ok(quote!(::candor::tool::Effects::Table(::std::sync::Arc::new(#table #closed))))
     }
 
-    /// How callers call an argument: by the name of the parameter, unless that is renamed, or it is a member of a struct.
+    /// Returns an argument's name for callers: that of the parameter, unless it is renamed, or a member of a struct.
     fn property(&self, argument: &Ident, function: &Function) -> Result<String> {
         let sent: Vec<_> = function.sent().collect();
         if let Some(parameter) = sent.iter().find(|parameter| parameter.name == *argument) {
@@ -416,7 +416,7 @@ pub(crate) fn set<T>(place: &mut Option<T>, value: T, word: &Ident) -> Result<()
     }
 }
 
-/// The word `none`, and not a value of that name: constants are written in capitals.
+/// Returns true for the word `none`. It is not a value of that name: constants are written in capitals.
 fn is_none(value: &Expr) -> bool {
     matches!(value, Expr::Path(path) if path.path.is_ident("none"))
 }

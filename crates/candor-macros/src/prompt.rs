@@ -23,7 +23,8 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
         Err(error) => {
             let error = error.to_compile_error();
             bare(&mut function.sig);
-            // A prompt that is none, so that the only complaint is the one about the function. A method cannot have items beside it.
+            // A prompt that does nothing, so that the error about the function is the only one. A method cannot have items beside
+            // it.
             let stub = function.sig.receiver().is_none();
             let stub = stub.then(|| listed(&function, &quote!({ ::core::unreachable!() })));
             quote!(#error #[allow(unused)] #function #stub)
@@ -31,7 +32,7 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// What `prompts![…]` finds under the function's name.
+/// Returns what `prompts![…]` finds under the function's name.
 fn listed(item: &ItemFn, prompt: &TokenStream) -> TokenStream {
     let body = quote!(fn prompt() -> ::candor::prompt::Prompt #prompt);
     named(item, &quote!(::candor::prompt::PromptFn), &body)
@@ -52,7 +53,7 @@ fn prompt(options: TokenStream, item: &mut ItemFn) -> Result<TokenStream> {
     Ok(listed(item, &write::prompt(&function, &options)?))
 }
 
-/// What is in the brackets.
+/// The options in the brackets.
 #[derive(Default)]
 pub(crate) struct PromptOptions {
     pub(crate) name: Option<LitStr>,

@@ -1,14 +1,14 @@
-//! What is declared beside effects: `undo`, `instead`, `rate`, `serial`, `preview`, `requires_preview`, `omit`.
+//! The options beside the effect: `undo`, `instead`, `rate`, `serial`, `preview`, `requires_preview`, `omit`.
 
 use proc_macro2::TokenStream;
 use quote::quote;
 use syn::punctuated::Punctuated;
 use syn::{Error, Expr, ExprLit, ExprPath, Ident, Lit, LitStr, Result, Token};
 
-/// What is said to whoever writes a rate in another way.
+/// The error for a rate that is written in another way.
 const RATE: &str = "write how many calls in which time: `rate = \"10/min\"`; 1 to 1000, per `s`, `min`, `h` or `day`";
 
-/// The sentences that can be left out of a description, with their names in code.
+/// The sentences that a description can omit, with their names in code.
 const SENTENCES: [(&str, &str); 6] = [
     ("preview", "Preview"),
     ("undo", "Undo"),
@@ -18,7 +18,7 @@ const SENTENCES: [(&str, &str); 6] = [
     ("rate", "Rate"),
 ];
 
-/// The options, as they were written.
+/// The options, as the author wrote them.
 #[derive(Default)]
 pub(crate) struct Safeguards {
     pub(crate) undo: Option<(Ident, LitStr)>,
@@ -39,7 +39,7 @@ pub(crate) enum Preview<'a> {
 }
 
 impl Safeguards {
-    /// What shows the effects of a call, if anything does.
+    /// Returns what shows the effects of a call, if there is a preview.
     pub(crate) fn preview(&self) -> Result<Option<Preview<'_>>> {
         match &self.preview {
             None => Ok(None),
@@ -54,7 +54,7 @@ impl Safeguards {
         }
     }
 
-    /// An expression of type `Safeguards`. `made` is the preview, if it is made of a function.
+    /// Returns an expression of type `Safeguards`. `made` is the preview, if a function makes it.
     pub(crate) fn write(&self, read_only: bool, made: Option<&TokenStream>) -> Result<TokenStream> {
         let first = |pair: &Option<(Ident, LitStr)>| pair.as_ref().map(|(word, _)| word.clone());
         let preview = self.preview.as_ref().map(|(word, _)| word.clone());

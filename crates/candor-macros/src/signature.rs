@@ -1,4 +1,4 @@
-//! A function as a tool sees it: what the caller sends, what the server gives, what comes back.
+//! A function as a tool sees it: what the caller sends, what the server provides, what it returns.
 
 use proc_macro2::{Ident, TokenStream};
 use quote::{ToTokens, quote};
@@ -11,7 +11,7 @@ use syn::{
 
 use crate::field::{Marks, option_of};
 
-/// What a tool needs to know of a function.
+/// What a tool needs to know about a function.
 pub(crate) struct Function {
     pub(crate) name: Ident,
     pub(crate) description: Option<String>,
@@ -41,7 +41,7 @@ pub(crate) enum Source {
 }
 
 impl Function {
-    /// Reads a function, and takes the attributes off its parameters that only we understand.
+    /// Reads a function, and removes the attributes of its parameters that only this crate knows.
     pub(crate) fn read(signature: &mut Signature, attributes: &[Attribute]) -> Result<Self> {
         refuse_the_impossible(signature)?;
         let mut parameters: Vec<Parameter> = Vec::new();
@@ -94,12 +94,12 @@ impl Function {
         })
     }
 
-    /// The parameters that the caller sends.
+    /// Returns the parameters that the caller sends.
     pub(crate) fn sent(&self) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(|parameter| parameter.from == Source::Caller)
     }
 
-    /// Whether the function takes all arguments as they are.
+    /// Returns true if the function takes all arguments as they are.
     pub(crate) fn takes_all(&self) -> bool {
         self.parameters.iter().any(|parameter| parameter.from == Source::AllArguments)
     }
@@ -120,7 +120,7 @@ impl Parameter {
         Ok(Self { name: name.clone(), ty: ty.clone(), marks, from })
     }
 
-    /// The name that the caller knows it by.
+    /// Returns the parameter's name for callers.
     pub(crate) fn property(&self) -> String {
         self.marks.renamed.clone().unwrap_or_else(|| self.name.unraw().to_string())
     }
@@ -130,14 +130,14 @@ impl Parameter {
         self.name == other.name || (both_sent && self.property() == other.property())
     }
 
-    /// Whether it may be all of the arguments by itself, if it turns out to be a struct.
+    /// Returns true if it can be all of the arguments by itself, in case it is a struct.
     pub(crate) fn may_be_everything(&self) -> bool {
         !self.marks.says_something() && option_of(&self.ty).is_none()
     }
 }
 
 impl Source {
-    /// By the type's name, as nothing else is known of it here.
+    /// Decides by the type's name, because nothing else is known here.
     fn of(ty: &Type) -> Self {
         let Type::Path(path) = ty else { return Self::Caller };
         let Some(last) = path.path.segments.last() else { return Self::Caller };
@@ -155,7 +155,7 @@ fn refuse_extractor(name: &Ident, ty: &Type) -> Result<()> {
     let Some(last) = path.path.segments.last() else { return Ok(()) };
     let is_of_axum = path.path.segments.first().is_some_and(|first| first.ident == "axum");
     let message = match (last.ident.to_string().as_str(), within(ty)) {
-        // Authors may have types of these names.
+        // Authors may have their own types with these names.
         ("State" | "Path" | "Query" | "Form", Some(_)) if !is_of_axum => None,
         (wrapper, Some(of)) => {
             instead_of_extractor(wrapper, &name.unraw().to_string(), &written(of))
@@ -170,7 +170,7 @@ fn refuse_extractor(name: &Ident, ty: &Type) -> Result<()> {
     message.map_or(Ok(()), |message| Err(Error::new(ty.span(), message)))
 }
 
-/// Refuses results as handlers of web frameworks return them, and borrowed ones.
+/// Refuses results of handlers of web frameworks, and borrowed results.
 fn refuse_response(ty: &Type, has_self: bool) -> Result<()> {
     let is_response = |ty: &Type| is_named(ty, "Json") && within(ty).is_some();
     if let Some(response) = find(ty, &is_response) {
@@ -190,7 +190,7 @@ fn refuse_response(ty: &Type, has_self: bool) -> Result<()> {
     }
 }
 
-/// Says what to write instead of an extractor of a web framework.
+/// Returns what to write instead of an extractor of a web framework.
 fn instead_of_extractor(wrapper: &str, name: &str, of: &str) -> Option<String> {
     match wrapper {
         "State" | "Extension" => Some(format!(
@@ -204,7 +204,7 @@ fn instead_of_extractor(wrapper: &str, name: &str, of: &str) -> Option<String> {
     }
 }
 
-/// Says how to write a parameter that is taken apart, as handlers of web frameworks do.
+/// Returns how to write a parameter that is destructured, as in handlers of web frameworks.
 fn instead_of_pattern(parameter: &PatType) -> String {
     let named = match &*parameter.pat {
         Pat::TupleStruct(PatTupleStruct { path, elems, .. }) => {
@@ -227,7 +227,7 @@ fn instead_of_pattern(parameter: &PatType) -> String {
     })
 }
 
-/// The type as its author would write it.
+/// Returns the type as its author would write it.
 fn written(ty: &Type) -> String {
     let text = ty.to_token_stream().to_string();
     [" <", "< ", " >", " ,", " ::", ":: ", "& ", "[ ", " ]"]
@@ -235,7 +235,7 @@ fn written(ty: &Type) -> String {
         .fold(text, |text, spaced| text.replace(spaced, spaced.trim()))
 }
 
-/// The last type argument of a type.
+/// Returns the last type argument of a type.
 fn within(ty: &Type) -> Option<&Type> {
     let Type::Path(path) = ty else { return None };
     let PathArguments::AngleBracketed(inside) = &path.path.segments.last()?.arguments else {
@@ -267,7 +267,7 @@ fn refuse_borrowed(ty: &Type) -> Result<()> {
     Err(Error::new(borrowed.span(), message))
 }
 
-/// Whether values of a type borrow from something, as far as its text says.
+/// Returns true if values of a type borrow from something, as far as its text shows.
 fn is_borrowed(ty: &Type) -> bool {
     let is_static = |lifetime: &Lifetime| lifetime.ident == "static";
     let Type::Path(path) = ty else { return matches!(ty, Type::Reference(_)) };
@@ -287,7 +287,7 @@ fn is_named(ty: &Type, name: &str) -> bool {
     matches!(ty, Type::Path(path) if path.path.segments.last().is_some_and(|last| last.ident == name))
 }
 
-/// The owned type that holds what is borrowed.
+/// Returns the owned type for a borrowed one.
 fn owned(borrowed: &Type) -> String {
     match borrowed {
         Type::Path(path) if path.path.is_ident("str") => "String".to_owned(),
@@ -296,7 +296,7 @@ fn owned(borrowed: &Type) -> String {
     }
 }
 
-/// The first type like that, in a type or in what it is made of.
+/// Returns the first matching type, in a type or in its parts.
 fn find<'a>(ty: &'a Type, is_it: &dyn Fn(&Type) -> bool) -> Option<&'a Type> {
     if is_it(ty) {
         return Some(ty);
@@ -346,7 +346,7 @@ fn check_all_arguments(parameters: &[Parameter]) -> Result<()> {
     }
 }
 
-/// Takes our attributes off the parameters of a function that cannot be a tool, so that the reason is the only complaint.
+/// Removes the attributes from the parameters of a function that cannot be a tool, so that the reason is the only error.
 pub(crate) fn bare(signature: &mut Signature) {
     for input in &mut signature.inputs {
         if let FnArg::Typed(typed) = input {
@@ -355,23 +355,23 @@ pub(crate) fn bare(signature: &mut Signature) {
     }
 }
 
-/// What clippy should not hold against a tool: it owns its arguments, has as many as its callers need, and may be async
-/// without waiting for anything.
+/// Returns the lints of clippy that do not apply to a tool: it owns its arguments, has as many as its callers need, and may be
+/// async without an await.
 pub(crate) fn lenient() -> Attribute {
     syn::parse_quote!(#[allow(clippy::needless_pass_by_value, clippy::too_many_arguments, clippy::unused_async)])
 }
 
-/// The conditions under which an item is compiled at all.
+/// Returns the conditions under which an item is compiled at all.
 pub(crate) fn conditions(attributes: &[Attribute]) -> TokenStream {
     let conditions = attributes.iter().filter(|attribute| attribute.path().is_ident("cfg"));
     quote!(#(#conditions)*)
 }
 
-/// A type of the function's name that has a trait: what lists of tools and of prompts find.
+/// Returns a type of the function's name that has a trait. Lists of tools and of prompts find it.
 pub(crate) fn named(item: &ItemFn, has: &TokenStream, body: &TokenStream) -> TokenStream {
     let (name, visibility) = (&item.sig.ident, &item.vis);
     let conditions = conditions(&item.attrs);
-    // A struct with braces lives among the types only: the function keeps its name among the values.
+    // A struct with braces is only among the types, so the function keeps its name among the values.
     quote! {
         #conditions
         #[doc(hidden)]
@@ -385,7 +385,7 @@ pub(crate) fn named(item: &ItemFn, has: &TokenStream, body: &TokenStream) -> Tok
     }
 }
 
-/// The text of a doc comment, without the space that each line begins with.
+/// Returns the text of a doc comment, without the space at the beginning of each line.
 pub(crate) fn doc_of(attributes: &[Attribute]) -> Option<String> {
     let lines: Vec<String> = attributes
         .iter()

@@ -31,13 +31,13 @@ pub(crate) fn expand(options: TokenStream, item: &TokenStream) -> TokenStream {
     }
 }
 
-/// A tool that is none, so that the only complaint is the one about the function. A method cannot have items beside it.
+/// Returns a tool that does nothing, so that the error about the function is the only one. A method cannot have items beside it.
 fn stub(function: &ItemFn) -> Option<TokenStream> {
     let is_method = function.sig.receiver().is_some();
     (!is_method).then(|| listed(function, &quote!({ ::core::unreachable!() })))
 }
 
-/// What `tools![…]` finds under the function's name.
+/// Returns what `tools![…]` finds under the function's name.
 fn listed(item: &ItemFn, tool: &TokenStream) -> TokenStream {
     let body = quote!(fn tool() -> ::candor::tool::TypedTool #tool);
     named(item, &quote!(::candor::tool::ToolFn), &body)

@@ -22,14 +22,14 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
         Err(error) => {
             let error = error.to_compile_error();
             undone(&mut item);
-            // A box without tools, so that the only complaint is the one about the `impl`.
+            // A box without tools, so that the error about the `impl` is the only one.
             let stub = boxed(&item, &[]);
             quote!(#error #stub)
         }
     }
 }
 
-/// The statements that make the tools. Takes the attributes off that only we understand.
+/// Returns the statements that make the tools. Removes the attributes that only this crate knows.
 fn toolbox(options: &TokenStream, item: &mut ItemImpl) -> Result<Vec<TokenStream>> {
     if !options.is_empty() {
         return Err(Error::new_spanned(options, "`#[toolbox]` takes no options; its tools do"));
@@ -59,7 +59,7 @@ fn toolbox(options: &TokenStream, item: &mut ItemImpl) -> Result<Vec<TokenStream
     }
 }
 
-/// The statement that makes a tool of a method, if it is marked.
+/// Returns the statement that makes a tool from a method, if the method is marked.
 fn tool(method: &mut ImplItemFn) -> Result<Option<TokenStream>> {
     let Some(at) = method.attrs.iter().position(is_tool) else { return Ok(None) };
     let options: Options = match &method.attrs.remove(at).meta {
@@ -89,7 +89,7 @@ fn shared() -> Ident {
     format_ident!("__this")
 }
 
-/// `#[tool]`, or `#[candor::tool]`.
+/// Returns true for `#[tool]` and `#[candor::tool]`.
 fn is_tool(attribute: &syn::Attribute) -> bool {
     attribute.path().segments.last().is_some_and(|segment| segment.ident == "tool")
 }
@@ -116,7 +116,7 @@ fn boxed(item: &ItemImpl, tools: &[TokenStream]) -> TokenStream {
     }
 }
 
-/// The `impl` without anything that only we understand.
+/// Removes from the `impl` what only this crate knows.
 fn undone(item: &mut ItemImpl) {
     for member in &mut item.items {
         if let ImplItem::Fn(method) = member {

@@ -12,8 +12,8 @@ use syn::{
 use crate::effects::{Words, escaped};
 use crate::field::text_of;
 
-/// Takes `#[effect(…)]` off the variants and writes the table that they make; nothing if no variant has one. Where they
-/// make none, the reason, and a table without rows, so that it is the only complaint.
+/// Removes `#[effect(…)]` from the variants and returns the effect table that they make; nothing if no variant has one. If there is
+/// an error, returns it with a table without rows, so that it is the only error.
 pub(crate) fn expand(
     owner: &Ident,
     generics: &Generics,
@@ -40,13 +40,13 @@ pub(crate) fn expand(
     }
 }
 
-/// Takes the attribute off a variant.
+/// Removes the attribute from a variant.
 fn effect(variant: &mut Variant) -> Option<Attribute> {
     let at = variant.attrs.iter().position(|attribute| attribute.path().is_ident("effect"))?;
     Some(variant.attrs.remove(at))
 }
 
-/// Adds a row for each variant.
+/// Returns a row for each variant.
 fn rows(
     attributes: &[Attribute],
     item: &DataEnum,
@@ -85,7 +85,7 @@ impl Style {
         Ok(style)
     }
 
-    /// `pointer, test`: what holds of an argument that is this variant.
+    /// Returns `pointer, test`: what is true of an argument that is this variant.
     fn test(&self, variant: &Variant) -> Result<TokenStream> {
         let mut name = in_case(&variant.ident.unraw().to_string(), &self.rename_all);
         let mut untagged = self.untagged;
@@ -112,7 +112,7 @@ impl Style {
     }
 }
 
-/// Hears what serde is told about reading: each word, with its text where it has one.
+/// Calls `hear` with each word that serde uses for reading, and with its text if it has one.
 fn told(attributes: &[Attribute], mut hear: impl FnMut(&str, Option<String>)) -> Result<()> {
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident("serde")) {
         attribute.parse_nested_meta(|meta| {
@@ -124,7 +124,7 @@ fn told(attributes: &[Attribute], mut hear: impl FnMut(&str, Option<String>)) ->
                     None => drop(value.parse::<Expr>()?),
                 }
             } else if meta.input.peek(token::Paren) {
-                // `rename(serialize = "…", deserialize = "…")`, and others that are none of our business.
+                // `rename(serialize = "…", deserialize = "…")`, and others that do not matter here.
                 let inside;
                 syn::parenthesized!(inside in meta.input);
                 let pairs = Punctuated::<Meta, Token![,]>::parse_terminated(&inside)?;
@@ -140,7 +140,7 @@ fn told(attributes: &[Attribute], mut hear: impl FnMut(&str, Option<String>)) ->
     Ok(())
 }
 
-/// A variant's name as serde writes it. Like serde, it knows no other letters than those of ASCII.
+/// Returns a variant's name as serde writes it. Like serde, it changes the case of ASCII letters only.
 fn in_case(name: &str, case: &str) -> String {
     let apart = |between: char| {
         let mut out = String::new();

@@ -1,4 +1,4 @@
-//! From a function to the expression that makes its tool.
+//! Generates the expression that makes a tool from a function.
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::{format_ident, quote, quote_spanned};
@@ -11,15 +11,15 @@ use crate::options::{Effects, Options, OutputSchema};
 use crate::safeguards::Preview;
 use crate::signature::{Function, Source};
 
-/// The struct that a function's parameters are the fields of, as items and as a name; none if the function takes all
+/// The struct whose fields are the function's parameters: its items and its type. There are no items if the function takes all
 /// arguments as they are.
 struct Fields {
     items: TokenStream,
     ty: TokenStream,
 }
 
-/// An expression of type `TypedTool`. `call` makes a call of the function from its arguments; `shared` is what the
-/// expression has in scope and each call gets a clone of.
+/// Returns an expression of type `TypedTool`. `call` is the function to call. `shared` is a value that the expression has in scope,
+/// and each call gets a clone of it.
 pub(crate) fn tool(
     function: &Function,
     options: &Options,
@@ -73,7 +73,7 @@ pub(crate) fn tool(
     };
     let safeguards = options.safeguards.write(options.is_read_only(), made.as_ref())?;
     let error = quote_spanned!(returns.span()=> (&&&__split.error()).error_kind());
-    // At the return type, so that the compiler points there when nothing can be made of it.
+    // At the return type, so that the compiler points there if the type cannot be returned.
     let kind = quote_spanned!(returns.span()=> (&&&&&__split.value()).kind());
     Ok(quote! {{
         #items
@@ -122,7 +122,7 @@ pub(crate) fn tool(
     }})
 }
 
-/// An expression of type `Prompt`.
+/// Returns an expression of type `Prompt`.
 pub(crate) fn prompt(
     function: &Function,
     options: &crate::prompt::PromptOptions,
@@ -139,7 +139,7 @@ pub(crate) fn prompt(
     let (call, names) = (&function.name, (0..function.parameters.len()).map(local));
     let wait = function.is_async.then(|| quote!(.await));
     let returns = &function.returns;
-    // At the return type, so that the compiler points there when nothing can be made of it.
+    // At the return type, so that the compiler points there if the type cannot be returned.
     let error = quote_spanned!(returns.span()=> (&&&__split.error()).error_kind());
     let made = quote_spanned!(returns.span()=> ::candor::prompt::IntoPrompt::into_prompt(__value));
     Ok(quote! {{
@@ -174,10 +174,10 @@ pub(crate) fn prompt(
     }})
 }
 
-/// An expression of type `TypedTool`: the preview that a function of the same parameters makes.
+/// Returns an expression of type `TypedTool`: the preview, made from a function of the same parameters.
 ///
-/// Nothing is known of that function but its name. What it returns, and whether it must be waited for, is found out where it
-/// is called, so there is no output schema.
+/// Only the name of that function is known. What it returns, and whether it is async, is determined where it is called, so there is
+/// no output schema.
 fn preview(
     function: &Function,
     options: &Options,
@@ -189,7 +189,7 @@ fn preview(
     let names: Vec<_> = (0..function.parameters.len()).map(local).collect();
     let share = shared.map(|shared| quote!(let #shared = ::std::clone::Clone::clone(&#shared);));
     let this = shared.map(|shared| quote!(&#shared,));
-    // Where the author named the function, so that the compiler points there when it takes or gives something else.
+    // Where the author named the function, so that the compiler points there if its parameters or its result are wrong.
     let at = plan.span().resolved_at(Span::call_site());
     let call = quote_spanned!(at=> #plan(#this #(#names),*));
     let made = match options.is_blocking(function)? {
@@ -231,14 +231,14 @@ fn preview(
     }})
 }
 
-/// A function from the arguments to what the call does.
+/// Returns a function from the arguments to what the call does.
 fn evaluate(
     function: &Function,
     asked: &TokenStream,
     always: Option<&TokenStream>,
     ty: &TokenStream,
 ) -> TokenStream {
-    // Where the author named the function, so that the compiler points there when it takes or gives something else.
+    // Where the author named the function, so that the compiler points there if its parameters or its result are wrong.
     let at = asked.span().resolved_at(Span::call_site());
     let taken: Vec<_> = if function.takes_all() {
         vec![quote_spanned!(at=> __arguments)]
@@ -250,7 +250,7 @@ fn evaluate(
             .collect()
     };
     let said = quote_spanned!(at=> ::candor::__private::annotations((#asked)(#(#taken),*)) #always);
-    // A closure and not a function, so that a toolbox can say `Self::…`; its type keeps it from capturing anything.
+    // A closure and not a function, so that a toolbox can write `Self::…`. Its type keeps it from capturing anything.
     quote! {
         ::core::option::Option::Some({
             let __annotations: fn(&#ty) -> ::candor::hints::Annotations =
@@ -260,7 +260,7 @@ fn evaluate(
     }
 }
 
-/// A function from the arguments to the key that they make. The expression sees the parameters by reference.
+/// Returns a function from the arguments to the key that they make. The expression sees the parameters by reference.
 fn derive_key(function: &Function, key: &TokenStream, ty: &TokenStream) -> TokenStream {
     let at = key.span().resolved_at(Span::call_site());
     let seen: Vec<_> = function
@@ -287,7 +287,7 @@ fn derive_key(function: &Function, key: &TokenStream, ty: &TokenStream) -> Token
     }
 }
 
-/// An expression of type `Vec<Need>`: the state that the function cannot run without.
+/// Returns an expression of type `Vec<Need>`: the state that the function cannot run without.
 fn needs(function: &Function) -> TokenStream {
     let needs = function.parameters.iter().filter(|p| p.from == Source::Server).map(|p| {
         let ty = &p.ty;
@@ -324,16 +324,16 @@ fn fields(function: &Function, closed: bool) -> Result<Fields> {
         if parameter.marks.speaks_for_itself() {
             checks.push(quote_spanned!(ty.span()=> ::candor::__private::is_argument::<#ty>();));
             bounds.push(quote!(for<'__any> #ty: ::candor::__private::Argument));
-            // Where it is optional, schemars looks at the type within.
+            // If the parameter is optional, schemars uses the inner type.
             let within = option_of(ty).filter(|_| parameter.marks.optional);
             bounds.extend(within.map(|ty| quote!(for<'__any> #ty: ::candor::__private::Argument)));
         }
     }
-    // A type that cannot be an argument is for `is_argument` to name. The derived code would complain of it several times
-    // more, so it takes for granted what is checked above. The compiler lets that pass only in a bound `for` some lifetime,
-    // and schemars only in a type that is generic in something.
+    // `is_argument` reports a type that cannot be an argument. The derived code would report it several times more, so its bounds
+    // assume what is checked above. The compiler allows that only in a bound `for` some lifetime, and schemars only in a generic
+    // type.
     let granted = quote!(#(#bounds),*).to_string();
-    // A schema of the author's own may let more through than the parameters.
+    // The author's own schema may accept more than the parameters.
     let closed = closed.then(|| quote!(deny_unknown_fields));
     let items = quote! {
         #(#checks)*
@@ -367,12 +367,12 @@ fn input(function: &Function, given: Option<&Expr>, ty: &TokenStream) -> TokenSt
     }
 }
 
-/// The name of a parameter where the function is called: its own may be that of the function.
+/// Returns the name of a parameter where the function is called: its own name may be that of the function.
 fn local(index: usize) -> Ident {
     format_ident!("__parameter_{}", index)
 }
 
-/// Takes every parameter from where it comes from.
+/// Takes every parameter from its source.
 fn taken(function: &Function) -> TokenStream {
     let sent = function.parameters.iter().enumerate().filter(|(_, p)| p.from == Source::Caller);
     let opened = if function.takes_all() {

@@ -1,5 +1,5 @@
-//! A server for the tests of another embedded explorer: its tools, its handlers and its authentication live in the process that
-//! started it, and are asked for through stdin and stdout.
+//! A server for the tests of another embedded explorer. Its tools, handlers and authentication are in the process that started it.
+//! The server asks that process through stdin and stdout.
 //!
 //! `cargo xtask explorer` starts it through the adapter in `clients/explorer`. The only argument is JSON: `title`, `prefix`,
 //! `project_name`, `project_url`, `allow_execute`, and `authenticates` if callers are to be authenticated.
@@ -60,7 +60,7 @@ async fn tools(owner: &Arc<Owner>) -> Result<Vec<Arc<dyn Tool>>, String> {
     given.as_array().ok_or("tools are a list")?.iter().map(|given| tool(owner, given)).collect()
 }
 
-/// A tool from its plain definition.
+/// Returns a tool with this plain definition.
 fn tool(owner: &Arc<Owner>, given: &Value) -> Result<Arc<dyn Tool>, String> {
     let definition = Definition::decode((&*raw(given)).into()).map_err(|e| e.to_string())?;
     let (name, owner) = (definition.name.clone(), Arc::clone(owner));

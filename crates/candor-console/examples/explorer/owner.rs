@@ -1,4 +1,4 @@
-//! The process that started the server: asked line by line on stdout, answering on stdin.
+//! The process that started the server. The server asks it line by line on stdout, and it answers on stdin.
 
 use std::collections::HashMap;
 use std::io::{self, BufRead as _, Write as _};
@@ -23,7 +23,7 @@ pub(crate) struct Owner {
 }
 
 impl Owner {
-    /// Reads its answers until it ends, and the server with it.
+    /// Reads the owner's answers. If the owner ends, so does the server.
     pub(crate) fn start() -> Self {
         let pending = Pending::default();
         let answered = Arc::clone(&pending);

@@ -1,12 +1,12 @@
-//! A server for the browser tests, and for nobody else: what it says is meant to break the pages of the console.
+//! A server only for the browser tests: its texts try to break the pages of the console.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `hostile` | tools and resources that say everything that a page must not take for its own |
+//! | `hostile` | tools and resources with everything that a page must not treat as its own markup |
 //! | `orders` | a tool with a form that is as deep as forms get |
-//! | `slow` | a tool that runs until it is taken back |
+//! | `slow` | a tool that runs until it is cancelled |
 //!
-//! `cargo xtask browser` starts it. It listens on a free port of this machine, and says which on stderr as all servers do.
+//! `cargo xtask browser` starts it. It listens on a free port of this machine, and prints the port on stderr as all servers do.
 
 #![allow(clippy::print_stderr, reason = "that is where a server says where it is")]
 
@@ -23,7 +23,7 @@ use candor_server::transport::http::{Http, endpoint, serve};
 use candor_server::{Server, store};
 use tokio::net::TcpListener;
 
-/// A title that wants to be filled in, and one that wants to be run.
+/// A title with placeholders of a template, and with a script tag.
 const TITLE: &str = "{{ALLOW_EXECUTE}}|{{PROJECT_LINK}}<script>";
 
 #[tokio::main]

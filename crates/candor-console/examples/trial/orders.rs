@@ -1,4 +1,4 @@
-//! A tool whose input has everything that a form must be able to hold: objects in objects, lists of them, one of several shapes,
+//! A tool whose input has everything that a form must be able to hold: nested objects, lists of them, one of several shapes,
 //! members of any name, and a number that no double can hold.
 
 use candor_server::protocol::types::ToolAnnotations;
@@ -9,7 +9,7 @@ pub(crate) fn tool() -> JsonTool {
     let mut hints = ToolAnnotations::new();
     hints.read_only_hint = Some(true);
     hints.open_world_hint = Some(false);
-    // It gives back what it got: that is how one sees what was sent.
+    // It returns its input, so that tests see what was sent.
     JsonTool::new("place_order", &schema(), |args, _| async move {
         Ok::<_, ToolError>(json!({"order": Value::clone(&args)}))
     })

@@ -1,11 +1,11 @@
-//! A tool that takes as long as somebody waits for it.
+//! A tool that never ends by itself.
 
 use std::future::pending;
 
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::tool::{JsonTool, ToolError};
 
-/// Says how far it is, and goes on until it is taken back.
+/// Reports its progress, and runs until it is cancelled.
 pub(crate) fn tool() -> JsonTool {
     let mut hints = ToolAnnotations::new();
     hints.read_only_hint = Some(true);

@@ -1,8 +1,8 @@
-//! From a schema to a form: pure functions, so that they can be tried out on any schema.
+//! Turns a schema into a form. These are pure functions, so that tests can run them on any schema.
 //!
-//! `read` makes [`Field`]s of a schema, `words` says their types, `render` makes a form of them, `outline` a table. Nothing here
-//! knows of tools or of requests. A schema may be anybody's: what is too deep, too large or too strange for a form becomes a field
-//! that takes JSON.
+//! `read` turns a schema into [`Field`]s, `words` names their types, `render` writes a form, and `outline` a table. Nothing here
+//! knows about tools or requests. A schema may come from anywhere. A part that is too deep, too large or too unusual for a form
+//! becomes a field for JSON.
 
 mod outline;
 mod read;
@@ -16,23 +16,23 @@ pub(crate) use words::{signature, type_of};
 
 use serde_json::Value;
 
-/// What can be filled in at one place of the arguments.
+/// An input at one place of the arguments.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Field {
-    /// The member's name; what a choice between shapes is called; empty for what has only a place in a list.
+    /// The name of the member or of the shape. Empty for the root and for list items.
     pub(crate) name: String,
-    /// What the schema's author says of it.
+    /// The description by the schema's author.
     pub(crate) text: String,
     pub(crate) required: bool,
-    /// Whether `null` is a value too.
+    /// True if `null` is also valid.
     pub(crate) nullable: bool,
     pub(crate) default: Option<Value>,
-    /// What a value must keep to, in words.
+    /// The constraints on a value, in words.
     pub(crate) limits: Vec<String>,
     pub(crate) kind: Kind,
 }
 
-/// What a place takes.
+/// The kind of value that a place takes.
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) enum Kind {
     Text(Text),
@@ -40,21 +40,21 @@ pub(crate) enum Kind {
         whole: bool,
     },
     Truth,
-    /// One of these.
+    /// One of these values.
     Choice(Vec<Pick>),
-    /// Always this.
+    /// Always this value.
     Fixed(Value),
     Group {
         fields: Vec<Field>,
-        /// What members of other names take, where the schema says so.
+        /// The field for members with other names, if the schema describes them.
         rest: Option<Box<Field>>,
     },
     List(Box<Field>),
-    /// A list whose places differ.
+    /// A list with its own field for each position.
     Tuple(Vec<Field>),
-    /// One of several shapes, each under its name.
+    /// One of several named shapes.
     Shapes(Vec<Field>),
-    /// Whatever a form cannot ask for.
+    /// A value that a form cannot offer.
     Json,
 }
 
@@ -62,14 +62,14 @@ pub(crate) enum Kind {
 #[derive(Debug, Clone, PartialEq)]
 pub(crate) struct Pick {
     pub(crate) value: Value,
-    /// What the schema's author says of it.
+    /// The description by the schema's author.
     pub(crate) text: String,
 }
 
-/// What kind of text.
+/// The kind of a text.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Text {
-    /// Of any number of lines.
+    /// Any number of lines.
     Free,
     Line,
     Date,
@@ -78,7 +78,7 @@ pub(crate) enum Text {
     Uri,
     Uuid,
     Secret,
-    /// Made up by whoever calls, and used again on a retry.
+    /// An idempotency key. The caller makes it up, and sends it again on a retry.
     Key,
 }
 

@@ -1,10 +1,10 @@
-//! What a schema describes, as a table: names, types, limits, texts.
+//! A schema as a table: names, types, limits, texts.
 
 use super::{Field, Kind, type_of};
 use crate::html::{Html, html};
 use crate::ui::shell::shown;
 
-/// A table of all that is inside a field; nothing if nothing is.
+/// Returns a table of everything inside a field, or `None` if nothing is.
 pub(crate) fn outline(field: &Field, caption: &str) -> Option<Html> {
     let mut rows = Html::new();
     inside(field, &mut Vec::new(), &mut rows);
@@ -29,7 +29,7 @@ fn inside(field: &Field, path: &mut Vec<String>, rows: &mut Html) {
                 row("*", rest, path, rows);
             }
         }
-        // The places of a list have no names.
+        // The items of a list have no names.
         Kind::List(item) => {
             path.push("[]".to_owned());
             inside(item, path, rows);

@@ -1,4 +1,4 @@
-//! From a schema to fields.
+//! Reads a schema into fields.
 
 use std::collections::{HashMap, HashSet};
 use std::ptr;
@@ -8,33 +8,33 @@ use serde_json::{Map, Value, json};
 
 use super::{Field, Kind, Pick, Text};
 
-/// Fields of one form. A schema that has more is asked for as JSON, from where it gets too large.
+/// Maximum number of fields in one form. Beyond it, the form takes the rest as JSON.
 const MOST_FIELDS: usize = 400;
 
-/// How deep fields may stand in each other.
+/// Maximum nesting depth of fields.
 const DEEPEST: usize = 8;
 
-/// How often a definition may stand in itself.
+/// How often a definition may contain itself.
 const AGAIN: usize = 2;
 
-/// Values that can be chosen from.
+/// Maximum number of values to choose from.
 const MOST_PICKS: usize = 500;
 
-/// References and combinations that are followed to find out what one place takes.
+/// Maximum number of references and combinations to follow for one place.
 const HOPS: usize = 64;
 
-/// The arguments that a schema describes.
+/// Reads the arguments that a schema describes.
 pub(crate) fn read(schema: &Value) -> Field {
     let mut reader = Reader { named: named(schema), left: MOST_FIELDS, within: Vec::new() };
     let mut field = reader.field(String::new(), schema, true, 0);
-    // What is not an object at the root cannot be arguments, whatever else it says.
+    // Arguments are always an object, whatever else the schema allows.
     if !matches!(field.kind, Kind::Group { .. } | Kind::Shapes(_)) {
         field.kind = Kind::Json;
     }
     field
 }
 
-/// What arguments begin with where they are written as JSON: every member that must be there, with its default or `null`.
+/// Returns the initial JSON of the arguments: every required member, with its default or `null`.
 pub(crate) fn prefill(schema: &Value) -> Value {
     let reader = Reader { named: named(schema), left: 0, within: Vec::new() };
     let flat = reader.flat(schema).schema;
@@ -51,28 +51,28 @@ pub(crate) fn prefill(schema: &Value) -> Value {
 
 type Schema = Map<String, Value>;
 
-/// A schema with all that it refers to and is made of.
+/// A schema, merged with everything that it refers to and combines.
 #[derive(Default)]
 struct Flat {
     schema: Schema,
-    /// What was referred to.
+    /// The references that were followed.
     through: Vec<String>,
-    /// Whether `null` was one of the shapes.
+    /// True if `null` was one of the shapes.
     nullable: bool,
 }
 
 struct Reader<'a> {
     named: Named<'a>,
-    /// How many fields there may still be.
+    /// The number of fields that may still follow.
     left: usize,
-    /// The definitions that we are in.
+    /// The definitions around the current place.
     within: Vec<String>,
 }
 
 impl Reader<'_> {
     fn field(&mut self, name: String, schema: &Value, required: bool, depth: usize) -> Field {
         let Flat { schema: flat, through, mut nullable } = self.flat(schema);
-        // What stands there for models only repeats the name.
+        // This filler, which is meant for models, only repeats the name.
         let filler = format!("Parameter {name}");
         let text = words(&flat, "description").filter(|text| *text != filler);
         let text = text.or_else(|| words(&flat, "title"));
@@ -132,7 +132,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A choice between shapes; what stands beside them holds for each.
+    /// Returns a choice between shapes. Keywords beside the choice apply to each shape.
     fn shapes(&mut self, flat: &Schema, word: &str, shapes: &[Value], depth: usize) -> Kind {
         if shapes.len() > self.left {
             return Kind::Json;
@@ -190,7 +190,7 @@ impl Reader<'_> {
             array(flat, "required").iter().filter_map(Value::as_str).collect();
         let mut fields: Vec<Field> = Vec::with_capacity(properties.len());
         for (name, schema) in properties {
-            // Nothing fits it, so it can only be left out.
+            // No value is valid, so the member can only be omitted.
             if *schema == Value::Bool(false) {
                 continue;
             }
@@ -212,7 +212,7 @@ impl Reader<'_> {
 
     fn list(&mut self, flat: &Schema, depth: usize) -> Kind {
         let places = match flat.get("items") {
-            // As drafts before 2020-12 said it.
+            // The form of drafts before 2020-12.
             Some(Value::Array(places)) => places,
             _ => array(flat, "prefixItems"),
         };
@@ -234,7 +234,7 @@ impl Reader<'_> {
         }
     }
 
-    /// A schema with all that it refers to and is made of.
+    /// Merges a schema with everything that it refers to and combines.
     fn flat(&self, schema: &Value) -> Flat {
         let mut flat = Flat::default();
         let mut parts = vec![schema.as_object().cloned().unwrap_or_default()];
@@ -270,11 +270,12 @@ impl Reader<'_> {
     }
 }
 
-/// What references lead to, by their text.
+/// The targets of references, by the text of the reference. `None` if the text is ambiguous.
 type Named<'a> = HashMap<&'a str, Option<&'a Value>>;
 
-/// The references of a schema, as the validator reads them; nothing is fetched. They are followed by their text, because fields are
-/// read from copies: one that means two things, as it may in schemas with ids of their own, leads nowhere.
+/// Collects the references of a schema, resolved as the validator does. Nothing is fetched. The key is the reference's text,
+/// because fields are read from copies of the schema. In schemas with their own ids, one text may have two targets. Such a text
+/// leads nowhere.
 fn named(root: &Value) -> Named<'_> {
     let mut named = Named::new();
     let Some(mut references) = References::of(root) else { return named };
@@ -285,7 +286,7 @@ fn named(root: &Value) -> Named<'_> {
         {
             let known = named.entry(name).or_insert(Some(target));
             *known = known.filter(|known| ptr::eq(*known, target));
-            // It may stand where no schema is looked for until one refers to it.
+            // A place may become a schema only because a reference leads to it.
             if entered.insert(ptr::from_ref(target)) {
                 open.push(target);
             }
@@ -299,7 +300,7 @@ fn named(root: &Value) -> Named<'_> {
     named
 }
 
-/// Adds what another schema says. What is there already was said closer to the place.
+/// Adds the keywords of another schema. Existing keywords win: they are closer to the place.
 fn merge(flat: &mut Schema, more: Schema) {
     for (word, said) in more {
         match (word.as_str(), flat.get_mut(&word), said) {
@@ -317,20 +318,20 @@ fn merge(flat: &mut Schema, more: Schema) {
     }
 }
 
-/// Whether nothing but `null` fits.
+/// Returns true if only `null` is valid.
 fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|said| said == "null")
         || schema.get("const").is_some_and(Value::is_null)
 }
 
-/// Whether a schema says nothing of what a place takes, but only which members must be there: no shape to be chosen.
+/// Returns true if a schema only requires or excludes members. That is a condition, not a shape to choose.
 fn is_condition(schema: &Value) -> bool {
     const CONDITIONS: [&str; 4] = ["required", "not", "description", "title"];
     let words = schema.as_object();
     words.is_some_and(|all| all.keys().all(|word| CONDITIONS.contains(&word.as_str())))
 }
 
-/// Such conditions in words: `phone or email`.
+/// Returns such conditions in words: `needs phone or email`.
 fn conditions(flat: &Schema) -> Option<String> {
     let all = ["oneOf", "anyOf"].into_iter().flat_map(|word| array(flat, word));
     let names = |schema: &Value| {
@@ -362,12 +363,12 @@ fn words(flat: &Schema, word: &str) -> Option<String> {
     flat.get(word).and_then(Value::as_str).map(str::trim).map(str::to_owned)
 }
 
-/// A value as people write it.
+/// Returns a value as users write it.
 fn plain(value: &Value) -> String {
     value.as_str().map_or_else(|| value.to_string(), str::to_owned)
 }
 
-/// The only value that fits, if there is one.
+/// Returns the only valid value, if there is exactly one.
 fn single(flat: &Schema) -> Option<&Value> {
     match array(flat, "enum") {
         [one] => Some(one),
@@ -375,7 +376,7 @@ fn single(flat: &Schema) -> Option<&Value> {
     }
 }
 
-/// The member by which shapes are told apart: in each it must be there, and has one value.
+/// Returns the member that tells the shapes apart: each shape requires it, with one value.
 fn tag(shapes: &[Schema]) -> Option<String> {
     let fits = |shape: &Schema, name: &str| {
         let member = shape.get("properties").and_then(|all| all.get(name)?.as_object());
@@ -396,7 +397,7 @@ fn picked(picks: impl Iterator<Item = Pick>) -> Kind {
     }
 }
 
-/// The types that fit, without `null`.
+/// Returns the valid types, without `null`.
 fn types(flat: &Schema, nullable: &mut bool) -> Vec<&'static str> {
     const ALL: [&str; 6] = ["string", "integer", "number", "boolean", "object", "array"];
     let known = |said: &Value| ALL.into_iter().find(|name| said == name);
@@ -435,7 +436,7 @@ fn text(flat: &Schema) -> Text {
     }
 }
 
-/// What a value must keep to, in words.
+/// Returns the constraints on a value, in words.
 fn limits(flat: &Schema, kind: &Kind) -> Vec<String> {
     let mut all = Vec::new();
     let number = |word: &str| flat.get(word).filter(|value| value.is_number());

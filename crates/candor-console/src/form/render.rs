@@ -1,7 +1,7 @@
-//! From fields to a form.
+//! Renders fields as a form.
 //!
-//! What a script needs to read the form stands in `data-` attributes: `data-kind` and `data-name` at each field, and templates for
-//! what can be added. Ids are unique in the page; whoever copies a template makes them so again.
+//! The script reads the form by its `data-` attributes: `data-kind` and `data-name` at each field, and templates for what a user
+//! can add. IDs are unique in the page. Code that copies a template makes them unique again.
 
 use std::borrow::Cow;
 
@@ -11,7 +11,7 @@ use super::{Field, Kind, Pick, Text, type_of};
 use crate::html::{Html, html};
 use crate::ui::shell::{deceives, shown};
 
-/// The fields of a form, without the form; nothing if only JSON will do.
+/// Returns the fields of a form, without the form element. `None` if the arguments can only be written as JSON.
 pub(crate) fn form(root: &Field) -> Option<Html> {
     let mut writer = Writer { ids: 0 };
     match &root.kind {
@@ -25,7 +25,7 @@ struct Writer {
     ids: usize,
 }
 
-/// A label and what is said of a field, and the ids by which they are found.
+/// The label, hint and error of a field, and the IDs that connect them.
 struct Around {
     id: String,
     label: Html,
@@ -85,7 +85,7 @@ impl Writer {
         }
     }
 
-    /// A field that holds fields.
+    /// Returns a field that contains fields.
     fn fieldset(&mut self, field: &Field, kind: &str, inside: &Html) -> Html {
         let Around { id, label, hint, error, described } = self.around(field);
         html!(
@@ -103,7 +103,7 @@ impl Writer {
         )
     }
 
-    /// They count from zero, as what is said about them does.
+    /// Returns the items of a list. They count from zero, as the server's errors do.
     fn items(&mut self, item: &Field) -> Html {
         let item = self.field(item);
         html!(
@@ -113,7 +113,7 @@ impl Writer {
         )
     }
 
-    /// Members of any name.
+    /// Returns the inputs for members of any name.
     fn entries(&mut self, value: &Field) -> Html {
         self.ids += 1;
         let id = format!("f{}", self.ids);
@@ -140,7 +140,7 @@ impl Writer {
         let templates: Html = shapes
             .iter()
             .map(|shape| {
-                // Its name is in the chooser already.
+                // The chooser already has the name.
                 let shape = Field { name: String::new(), ..shape.clone() };
                 html!("<template>{}</template>", self.field(&shape))
             })
@@ -156,7 +156,7 @@ impl Writer {
         )
     }
 
-    /// A field that takes one value.
+    /// Returns a field that takes one value.
     fn control(&mut self, field: &Field) -> Html {
         let Around { id, label, hint, error, described } = self.around(field);
         let same = html!(" id=\"{}\" aria-describedby=\"{}\" data-control", id, described);
@@ -208,7 +208,7 @@ fn label(field: &Field) -> Html {
         name => html!("<span class=\"name\">{}</span> ", shown(name)),
     };
     let need = (!field.required).then(|| html!(" <span class=\"need\">optional</span>"));
-    // That something without a name is an object is seen.
+    // A user sees that an unnamed group is an object, so its type is for screen readers only.
     let seen = match field.kind {
         Kind::Group { .. } if field.name.is_empty() => "unseen",
         _ => "type",
@@ -221,7 +221,7 @@ fn marks(field: &Field) -> Html {
     html!(" data-name=\"{}\"{}", field.name, required)
 }
 
-/// `null` is said on purpose: a field that is left blank is left out.
+/// Returns the box for `null`. It must be explicit, because a blank field is omitted.
 fn null(field: &Field) -> Option<Html> {
     field.nullable.then(|| {
         html!("<label class=\"null\"><input type=\"checkbox\" data-null> <code>null</code></label>")
@@ -279,7 +279,7 @@ fn select(same: &Html, field: &Field, picks: &[Pick]) -> Html {
     html!("<select{}><option value=\"\">{}</option>{}</select>", same, unset(field), options)
 }
 
-/// What stands in a field that is left blank: what the tool then takes.
+/// Returns the text of a blank field: the default that the tool then uses.
 fn placeholder(field: &Field, otherwise: &str) -> String {
     match &field.default {
         Some(Value::String(text)) => format!("default: {}", plain(text)),
@@ -292,7 +292,7 @@ fn unset(field: &Field) -> String {
     placeholder(field, if field.required { "choose…" } else { "not set" })
 }
 
-/// Where no markup can stand: in options and attributes. What is not seen stands there as an escape all the same.
+/// Returns text for options and attributes, where no markup is possible. Invisible characters become escapes.
 fn plain(text: &str) -> Cow<'_, str> {
     if text.is_empty() {
         return Cow::Borrowed("(empty)");

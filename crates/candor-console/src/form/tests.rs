@@ -1,4 +1,4 @@
-//! Schemas of every kind, also such as nobody should write.
+//! Schemas of every kind, including bad ones.
 
 use serde_json::{Value, json};
 
@@ -17,7 +17,7 @@ fn inside(field: &Field, name: &str) -> Field {
     fields.iter().find(|field| field.name == name).cloned().unwrap()
 }
 
-/// How many fields there are, all in all, and how deep they stand in each other.
+/// Returns the number of fields and their nesting depth.
 fn extent(field: &Field) -> (usize, usize) {
     let within: Vec<&Field> = match &field.kind {
         Kind::Group { fields, rest } => fields.iter().chain(rest.as_deref()).collect(),
@@ -102,7 +102,7 @@ fn shapes_are_told_apart_by_the_member_that_is_constant_in_each() {
     let Kind::Shapes(shapes) = &field.kind else { panic!("{field:?}") };
     assert_eq!(type_of(&field), "mail | file");
     assert_eq!(inside(&shapes[0], "by").kind, Kind::Fixed(json!("mail")));
-    // Without a tag they are called by title or type, and no two alike.
+    // Without a tag, shapes are named by title or type, and no two names are equal.
     let field = of(&json!({"anyOf": [
         {"title": "Point", "type": "object", "properties": {"x": {"type": "number"}}},
         {"type": "array", "items": {"type": "integer"}},
@@ -179,14 +179,14 @@ fn references_are_followed_and_what_stands_beside_them_comes_first() {
         "$defs": {"x y": {"type": "integer", "description": "Theirs", "minimum": 1}}});
     let field = member(&schema, "a");
     assert_eq!((field.text.as_str(), &field.kind), ("Mine", &Kind::Number { whole: true }));
-    // As the validator follows them: by a name, and to where nobody else would look for a schema.
+    // As the validator resolves them: by name, and to places that are otherwise no schemas.
     let schema = json!({"type": "object",
         "properties": {"a": {"$ref": "#count"}, "b": {"type": "array", "items": {"$ref": "#/shared/b"}}},
         "$defs": {"n": {"$anchor": "count", "type": "integer"}},
         "shared": {"b": {"$ref": "#/shared/c"}, "c": {"type": "boolean"}}});
     assert_eq!(member(&schema, "a").kind, Kind::Number { whole: true });
     assert!(matches!(member(&schema, "b").kind, Kind::List(item) if item.kind == Kind::Truth));
-    // The same text means two things: no guess is made.
+    // The same text has two targets, so neither is taken.
     let schema = json!({"type": "object",
         "properties": {"a": {"$ref": "#/$defs/n"}, "b": {"$ref": "inner"}},
         "$defs": {"n": {"type": "integer"}, "x": {
@@ -194,7 +194,7 @@ fn references_are_followed_and_what_stands_beside_them_comes_first() {
             "$defs": {"n": {"type": "string"}}}}});
     assert_eq!(member(&schema, "a").kind, Kind::Json);
     assert_eq!(inside(&member(&schema, "b"), "c").kind, Kind::Json);
-    // Nothing is fetched, and what is not there describes nothing.
+    // Nothing is fetched, and a missing target describes nothing.
     assert_eq!(of(&json!({"$ref": "https://example.org/schema.json"})).kind, Kind::Json);
     assert_eq!(of(&json!({"$ref": "#/nowhere"})).kind, Kind::Json);
 }
@@ -239,7 +239,7 @@ fn what_is_deep_or_large_is_asked_for_as_json() {
     let large = read(&json!({"type": "object", "properties": many(5000)}));
     assert_eq!(large.kind, Kind::Json);
     assert!(form(&large).is_none(), "there is no form then, and JSON is left");
-    // Many in many.
+    // Many groups of many fields.
     let wide: serde_json::Map<String, Value> = (0..30)
         .map(|n| (format!("p{n}"), json!({"type": "object", "properties": many(30)})))
         .collect();
@@ -277,7 +277,7 @@ fn nonsense_makes_no_form_and_no_panic() {
             signature("t", &field, Some(&field)),
         ));
     }
-    // A member that nothing fits can only be left out.
+    // A member without a valid value can only be omitted.
     let schema = json!({"type": "object", "properties": {"never": false, "x": {}}});
     assert_eq!(signature("t", &read(&schema), None), "t(x?: any)");
 }
@@ -314,7 +314,7 @@ fn every_field_has_a_label_and_is_described_by_what_is_there() {
     assert!(html.contains(r#"aria-describedby="f1-hint f1-error""#), "{html}");
     assert!(html.contains(r#"<option value="">default: true</option>"#), "{html}");
     assert!(html.contains("data-null"), "{html}");
-    // What is in a template has ids of its own.
+    // A template has its own IDs.
     let ids: Vec<&str> =
         html.split(" id=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
     let mut unique = ids.clone();

@@ -1,16 +1,16 @@
-//! Types in words, as a programmer would write them down.
+//! Types in words, as a programmer would write them.
 
 use serde_json::Value;
 
 use super::{Field, Kind, Pick, Text};
 
-/// Values and shapes that are named; of more, only their number is.
+/// Maximum length of a list of values or shapes, in characters. A longer list becomes its count.
 const NAMED: usize = 60;
 
-/// Parameters in a signature.
+/// Maximum number of parameters in a signature.
 const PARAMETERS: usize = 12;
 
-/// The type of a field: `integer`, `string[]`, `"draft" | "sent"`.
+/// Returns the type of a field: `integer`, `string[]`, `"draft" | "sent"`.
 pub(crate) fn type_of(field: &Field) -> String {
     let word = match &field.kind {
         Kind::Text(text) => of_text(*text).to_owned(),
@@ -59,7 +59,7 @@ fn of_picks(picks: &[Pick]) -> String {
     if all.chars().count() > NAMED { format!("one of {} values", picks.len()) } else { all }
 }
 
-/// A tool in one line: `create_invoice(customer_id: uuid, note?: string) → {invoice_id, status}`.
+/// Returns a tool in one line: `create_invoice(customer_id: uuid, note?: string) → {invoice_id, status}`.
 pub(crate) fn signature(name: &str, takes: &Field, gives: Option<&Field>) -> String {
     let mut line = format!("{name}({})", parameters(takes));
     if let Some(gives) = gives {
@@ -88,7 +88,7 @@ fn parameter(field: &Field) -> String {
     format!("{}{mark}: {}{default}", field.name, type_of(field))
 }
 
-/// What comes back: what a box holds is shown without the box.
+/// Returns the type of a result. A value that is wrapped in the only member `result` appears without the wrapper.
 fn result(gives: &Field) -> String {
     match &gives.kind {
         Kind::Group { fields, rest: None } => match &fields[..] {

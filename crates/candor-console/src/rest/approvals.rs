@@ -23,40 +23,40 @@ use crate::problem::Problem;
 use crate::route::ReviewVerb;
 use crate::serve::ConsoleRequest;
 
-/// As much as a page shows, and a list has. The ledger chooses by turns of those who ask, so only so many callers, and not the many
-/// questions of a few, could leave somebody out.
+/// Maximum number of requests on a page and in a list. The ledger picks them from each caller in turn. So a caller is left out only
+/// if there are more callers than this, not because a few callers have many requests.
 pub(crate) const MOST: usize = 200;
 
-/// So many questions are fetched at a time: a ledger may be some way off.
+/// Number of requests to fetch at once, because a ledger may be remote.
 const AT_ONCE: usize = 16;
 
-/// How many wait, where a list has room for some of them only.
+/// The header with the number of all pending requests. A list may have fewer.
 const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 
-/// How often somebody who listens is looked after.
+/// How often a listener looks for a change.
 const LOOK: Duration = Duration::from_millis(600);
 
-/// Where a decision was made, in the audit.
+/// Where a decision was made, for the audit log.
 const THROUGH: &str = "console";
 
-/// The version of a request. A decision must be on exactly the one that was shown.
+/// Returns the version of a request. A decision must name exactly the version that the reviewer saw.
 pub(crate) fn version(waiting: &ApprovalRequest) -> String {
     let asked = &waiting.question;
     format!("{}.{}.{}", asked.fence.0, asked.fingerprint, asked.binding)
 }
 
-/// An approval request with its version.
+/// Returns an approval request with its version, as JSON.
 fn item(waiting: &ApprovalRequest) -> String {
     let json = waiting.json();
     let members = json.strip_prefix('{').unwrap_or(&json);
     format!("{{\"version\":{},{members}", Value::from(version(waiting)))
 }
 
-/// What waits, as far as there is room for it.
+/// The pending requests, up to [`MOST`].
 pub(crate) struct PendingList {
     /// The oldest first.
     pub(crate) waiting: Vec<ApprovalRequest>,
-    /// How many wait, these included.
+    /// The number of all pending requests, including these.
     pub(crate) in_all: u64,
 }
 
@@ -67,7 +67,7 @@ impl PendingList {
         let mut waiting = Vec::new();
         for some in turns.chosen.chunks(AT_ONCE) {
             let found: Vec<_> = some.iter().map(|waits| store.find(&waits.id)).collect();
-            // Some may have been decided since they were chosen.
+            // Some may have been decided since the ledger picked them.
             let found = try_join_all(found).await?.into_iter().flatten();
             waiting.extend(found.filter_map(ApprovalRequest::of));
         }
@@ -93,7 +93,8 @@ pub(crate) async fn one(
     Ok(answer_json(item(&waiting)))
 }
 
-/// `{"version": "…"}`. An approval may have `"grant": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`, a denial `"reason"`.
+/// Decides a request by `{"version": "…"}`. An approval may have
+/// `"grant": {"minutes": 15, "any": ["why"], "under": {"path": "notes"}}`, a denial `"reason"`.
 pub(crate) async fn decide(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
@@ -156,7 +157,7 @@ pub(crate) async fn decide(
     Ok(answer_json(said.to_string()))
 }
 
-/// The grant that goes with an approval.
+/// Reads the grant that goes with an approval.
 fn permitted(wanted: &Value, asked: &desk::RequestDetails) -> Result<GrantDraft, Problem> {
     let wrong = |what: &str| {
         Problem::bad_request(format!(
@@ -189,7 +190,7 @@ fn permitted(wanted: &Value, asked: &desk::RequestDetails) -> Result<GrantDraft,
     GrantDraft::like(asked, &any, &under, lasts).map_err(|problem| wrong(&problem.to_string()))
 }
 
-/// The active grants, the latest first.
+/// Returns the active grants, the latest first.
 pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
     let now = when::now();
     let mut grants = permission::kept(store).await.map_err(refused)?;
@@ -218,7 +219,7 @@ pub(crate) async fn revoke(
     Ok(answer_json(permission::members(&grant, when::now()).to_string()))
 }
 
-/// How many calls wait, as that changes. What they are is for who is told to look.
+/// Streams the number of pending requests whenever it changes. The client fetches the requests themselves.
 pub(crate) fn events(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
     store(console)?;
     let listener =
@@ -230,16 +231,16 @@ pub(crate) fn events(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Respons
     Ok(respond(said, console.limits.keep_alive))
 }
 
-/// Somebody who wants to know how many wait.
+/// A client that waits for changes of the number of pending requests.
 struct Listener {
     _place: ListenerSlot,
     console: Arc<Inner>,
-    /// What they know.
+    /// The last message to the client.
     last: Option<String>,
 }
 
 impl Listener {
-    /// The next thing to say; nothing more once the server ends.
+    /// Returns the next event, or `None` once the server stops.
     async fn next(&mut self) -> Option<Bytes> {
         loop {
             if self.console.is_closing() {
@@ -253,16 +254,16 @@ impl Listener {
         }
     }
 
-    /// What is to be said now; nothing while the ledger does not answer.
+    /// Returns the current message, or `None` if the ledger does not respond.
     async fn look(&self) -> Option<String> {
         let console = Arc::clone(&self.console);
-        // A task of its own: who does not read is not asked for the next, and must not keep what all share.
+        // A separate task: a client that does not read stops this future, and must not keep the lock that all listeners share.
         let look = tokio::spawn(async move { console.seen.look(store(&console).ok()?).await });
         look.await.ok()?
     }
 }
 
-/// What was seen last of what waits, and when. The ledger goes through all of it for a look: so all who listen share one.
+/// The last count and its time. The ledger scans all requests for it, so all listeners share one.
 #[derive(Default)]
 pub(crate) struct PendingCount(Mutex<Option<(Instant, Option<String>)>>);
 
@@ -279,14 +280,14 @@ impl PendingCount {
     }
 }
 
-/// How many wait, and a tag that is another if others of them are shown.
+/// Returns the number of pending requests, and a tag that changes if other requests are shown.
 async fn looked(store: &dyn Store) -> Option<String> {
     let turns = store.pending_approvals(MOST).await.ok()?;
     let mut hash = Sha256::new();
     for PendingApproval { id, fence, until } in &turns.chosen {
         hash.update(id.digest().0);
         hash.update(fence.0.to_be_bytes());
-        // A record that was forgotten and comes back begins with the same fence.
+        // A record that was purged and recreated starts with the same fence.
         hash.update(until.0.to_be_bytes());
     }
     let tag: String = hash.finalize()[..8].iter().map(|byte| format!("{byte:02x}")).collect();

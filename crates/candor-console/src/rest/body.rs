@@ -1,4 +1,4 @@
-//! What a request brings: arguments in its body, a key and a trace in its headers.
+//! What a request contains: arguments in its body, a key and a trace in its headers.
 
 use std::collections::HashMap;
 
@@ -15,10 +15,10 @@ use crate::problem::Problem;
 use crate::serve::ConsoleRequest;
 use crate::{Inner, trace};
 
-/// The arguments. Nothing stands for the arguments but an object that every parser reads alike: a body that is cut off or was
-/// meant for somebody else must not become a call with `{}`.
+/// Reads the arguments. Accepts only an object that every parser reads alike. A body that is cut off or meant for another server
+/// must not become a call with `{}`.
 pub(super) fn arguments(console: &Inner, asked: &ConsoleRequest) -> Result<Box<RawValue>, Problem> {
-    // A page of any site can make a browser post text or a form, but not this without being asked whether it may.
+    // A page of any site can make a browser post text or a form. It cannot post this without a preflight request.
     if !is_json(&asked.parts.headers) {
         return Err(Problem::new(
             StatusCode::UNSUPPORTED_MEDIA_TYPE,
@@ -41,10 +41,10 @@ pub(super) fn arguments(console: &Inner, asked: &ConsoleRequest) -> Result<Box<R
     Ok(json.to_raw())
 }
 
-/// Takes the precondition `expect` out of a call: the arguments that are left, and its value as JSON.
+/// Takes the precondition `expect` out of a call. Returns the remaining arguments, and the precondition as JSON.
 ///
 /// The body holds the arguments, so `expect` in it is the precondition only if the tool can have no such argument. For a tool that
-/// can, the query parameter `expect` says the same.
+/// can, use the query parameter `expect`.
 pub(super) fn take_expectation(
     asked: &ConsoleRequest,
     tool: &Definition,
@@ -76,14 +76,14 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// The key of the operation.
+/// Returns the idempotency key of the request.
 pub(super) fn key(asked: &ConsoleRequest) -> Result<Option<String>, Problem> {
     idempotency_key(&asked.parts.headers).map_err(|problem| {
         Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", problem)
     })
 }
 
-/// A way to the server, in the name of whoever asks and within their trace.
+/// Returns a way to call the server, in the name of the caller and within its trace.
 pub(super) fn visit(console: &Inner, asked: &ConsoleRequest) -> Result<Visit, Problem> {
     let visit = engine(console)?
         .visit(asked.visitor.principal.clone())
@@ -99,7 +99,7 @@ pub(super) fn visit(console: &Inner, asked: &ConsoleRequest) -> Result<Visit, Pr
     })
 }
 
-/// What an operator says: an object of few members.
+/// The body of an operator's request: an object with few members.
 pub(crate) struct RequestBody {
     members: Map<String, Value>,
     body: Box<RawValue>,
@@ -114,7 +114,7 @@ impl RequestBody {
         }
     }
 
-    /// Refuses members that nobody would look at: they may be meant.
+    /// Refuses unknown members, because the operator may have meant something by them.
     pub(crate) fn only(&self, known: &[&str]) -> Result<(), Problem> {
         match self.members.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
@@ -129,7 +129,7 @@ impl RequestBody {
         self.members.get(name).filter(|value| !value.is_null())
     }
 
-    /// The same as it was written.
+    /// Returns a member as the text that was sent.
     pub(crate) fn raw(&self, name: &str) -> Option<Box<RawValue>> {
         self.member(name)?;
         let mut members: HashMap<String, Box<RawValue>> =

@@ -1,4 +1,4 @@
-//! Calling a tool, or the tool that previews it: through the same door as MCP, answered in one piece or event by event.
+//! Calls a tool, or the tool that previews it, as MCP does. The response is one result or a stream of events.
 
 use axum::response::Response;
 use bytes::Bytes;
@@ -31,7 +31,7 @@ pub(super) async fn call(
     make(console, asked, visit, tool, &arguments).await
 }
 
-/// What a call would do, said by the tool that the author has made for it.
+/// Runs the tool's preview, which shows what a call would do.
 pub(super) async fn preview(
     console: &Inner,
     asked: &ConsoleRequest,
@@ -42,7 +42,7 @@ pub(super) async fn preview(
         let none = format!("{} has no preview", tool.definition.name);
         Problem::new(StatusCode::NOT_FOUND, "no_preview", none)
     })?;
-    // The key is that of the call that may follow.
+    // Without the key: it belongs to the call that may follow.
     let arguments = body::arguments(console, asked)?;
     make(console, asked, body::visit(console, asked)?, &preview, &arguments).await
 }
@@ -67,7 +67,7 @@ async fn make(
     Ok(response)
 }
 
-/// The result, and whether it is an old one; or why there is none. A tool that fails has a result.
+/// Returns the result and whether it is a replay, or the problem. A tool that fails has a result.
 fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool), Problem> {
     let mut result = Object::decode((&*answer.map_err(|error| failed(&error))?).into())
         .map_err(|error| failed(&ErrorObject::internal(error.to_string())))?;
@@ -85,7 +85,7 @@ fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool),
     Ok((result, replayed))
 }
 
-/// What is said on the way, and then the result. Whoever hangs up takes the call back, as far as it can be.
+/// Streams the progress, and then the result. A client that disconnects cancels the call, as far as possible.
 fn events(said: impl Stream<Item = CallEvent> + Unpin) -> impl Stream<Item = Bytes> {
     stream::unfold(Some(said), |said| async move {
         let mut said = said?;

@@ -22,7 +22,7 @@ pub(super) async fn validate(
     tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let foreseen = foresee(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
-        // Who only looks at `valid` finds it.
+        // A client that reads only `valid` finds it.
         let keyword = match problem.status() {
             StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => "format",
             _ => NO_KEYWORD,
@@ -66,7 +66,7 @@ fn errors(invalid: &[Violation]) -> Value {
     told.collect()
 }
 
-/// Everything that is known of a call, for programs.
+/// Returns everything that is known about a call, for programs.
 pub(crate) fn told(foreseen: &Foresight, tool: &ToolView<'_>) -> Value {
     let EffectiveHints { hints, sources } = foreseen.effective;
     let [read_only, destructive, idempotent, open_world] = sources.map(HintSource::as_str);
@@ -95,7 +95,7 @@ pub(crate) fn told(foreseen: &Foresight, tool: &ToolView<'_>) -> Value {
     told
 }
 
-/// What is on record of the call. Its state is the word of [`state`], or the code with which the call would be refused.
+/// Returns what the ledger has about the call. Its state is the word of [`state`], or the code of the refusal.
 fn record(record: &RecordStatus) -> Value {
     let word = |state: StateWord| state.as_str();
     match record {
@@ -122,7 +122,7 @@ fn record(record: &RecordStatus) -> Value {
         RecordStatus::Abandoned => json!({"state": word(StateWord::Abandoned)}),
         RecordStatus::TooLarge => json!({"state": code::RESULT_TOO_LARGE}),
         RecordStatus::Reused => json!({"state": code::KEY_REUSED}),
-        // A later state has no word here yet.
+        // A future status has no word here yet.
         _ => json!({"state": code::LEDGER_UNAVAILABLE}),
     }
 }

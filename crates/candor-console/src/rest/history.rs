@@ -1,4 +1,4 @@
-//! Past operations, one by one and all, and audit rows.
+//! Past operations, one or all, and audit rows.
 
 use std::convert::Infallible;
 use std::sync::Arc;
@@ -19,11 +19,11 @@ use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::ConsoleRequest;
 
-/// As many as are asked for, if nobody says how many; and at most.
+/// Number of items on a page, by default and at most.
 const USUAL: usize = 50;
 const MOST: usize = 500;
 
-/// What the query asks for.
+/// Reads the filters from the query.
 pub(crate) fn filters(asked: &ConsoleRequest) -> Result<Filters, Problem> {
     let wrong = |name: &str, problem: String| Problem::bad_request(format!("`{name}`: {problem}"));
     let time = |name: &str| {
@@ -42,7 +42,7 @@ pub(crate) fn filters(asked: &ConsoleRequest) -> Result<Filters, Problem> {
     })
 }
 
-/// The part of the list that the query asks for.
+/// Reads the page from the query.
 pub(crate) fn page(asked: &ConsoleRequest) -> Result<Page, Problem> {
     let number = |name: &str| match asked.query(name) {
         None => Ok(None),
@@ -55,7 +55,7 @@ pub(crate) fn page(asked: &ConsoleRequest) -> Result<Page, Problem> {
     Ok(Page { from: number("cursor")?, most: most.clamp(1, MOST), ..Page::default() })
 }
 
-/// `{"items": […], "next": …}`: operations, or with `?rows=true` audit rows; the latest first.
+/// Returns `{"items": […], "next": …}`: operations, or with `?rows=true` audit rows; the latest first.
 pub(crate) async fn list(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
@@ -81,7 +81,7 @@ pub(crate) async fn list(
     Ok(answer_json(json!({"items": items, "next": next}).to_string()))
 }
 
-/// All rows of the audit as lines of JSON, the earliest first.
+/// Exports all audit rows as lines of JSON, the earliest first.
 pub(crate) fn export(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     store(console)?;
     let filters = filters(asked)?;
@@ -94,7 +94,7 @@ pub(crate) fn export(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Res
     Ok(response)
 }
 
-/// Lines, a part at a time, so that whoever reads slowly costs no memory.
+/// Streams the lines in parts, so that a slow client costs no memory.
 fn async_lines(
     console: Arc<Inner>,
     filters: Filters,
@@ -104,7 +104,7 @@ fn async_lines(
         let Ok(store) = store(&console) else { return };
         let mut rows = Export::of(store, filters.of_rows());
         let mut part = Vec::new();
-        // Whoever hangs up has given their place back: nobody goes on reading for them.
+        // A client that disconnects has given back its slot, so the export stops.
         while !sender.is_closed() {
             match rows.next().await {
                 Ok(Some(one)) if filters.has_row(&one) => {
@@ -115,7 +115,7 @@ fn async_lines(
                 Ok(None) => break,
                 Err(error) => {
                     tracing::error!(%error, "history could not be exported to its end");
-                    // A last line that is no row: whoever reads must not take a part for the whole.
+                    // The last line is no row, so that a client does not take a part for the whole.
                     part.extend(b"{\"error\":\"the ledger could not be read any further\"}\n");
                     break;
                 }
@@ -144,7 +144,8 @@ pub(crate) async fn one(
     Ok(answer_json(operation.full_json(when::now())))
 }
 
-/// `{"state": "succeeded" | "failed" | "not_run" | "abandoned", "result": any JSON?, "text": string?}`
+/// Resolves an unknown outcome by
+/// `{"state": "succeeded" | "failed" | "not_run" | "abandoned", "result": any JSON?, "text": string?}`.
 pub(crate) async fn resolve(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
@@ -153,7 +154,7 @@ pub(crate) async fn resolve(
     let store = store(console)?;
     let sent = RequestBody::read(console, asked)?;
     sent.only(&["state", "result", "text"])?;
-    // Digit for digit: the next call with the key gets exactly this.
+    // Digit for digit: the next call with the key receives exactly this.
     let result = sent.raw("result");
     let known = [StateWord::Succeeded, StateWord::Failed, StateWord::NotRun, StateWord::Abandoned];
     let wanted = sent.text("state")?;

@@ -1,5 +1,5 @@
-//! Operators who listen to what waits for them: a place is theirs until they hang up, and there are not more of them than a process
-//! can look after. It is a room of their own: callers who listen cannot fill it.
+//! Slots for operators that listen for approval requests. An operator keeps a slot until it disconnects. The limit covers the whole
+//! process, and it is separate from that of the callers, so callers cannot use it up.
 
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -8,19 +8,19 @@ use http::StatusCode;
 use crate::problem::Problem;
 use crate::trace;
 
-/// More browsers than look at the servers of one process.
+/// Maximum number of listeners: more than the browsers that watch one process.
 const MOST: usize = 64;
 
-/// How many listen, to all consoles of the process.
+/// The number of listeners, of all consoles in the process.
 static LISTENERS: AtomicUsize = AtomicUsize::new(0);
 
-/// The place of somebody who listens.
+/// The slot of a listener.
 pub(super) struct ListenerSlot(());
 
 impl ListenerSlot {
     pub(super) fn begin() -> Result<Self, Problem> {
         let place = Self(());
-        // The place is given back when it is dropped, also by who finds that there is none.
+        // Dropping it gives the slot back, also if the limit is reached below.
         if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST {
             let trace_id = trace::new();
             tracing::warn!(trace_id, "too many listen");

@@ -31,21 +31,21 @@ use crate::{Inner, trace};
 
 pub(crate) use body::RequestBody;
 
-/// A JSON answer.
+/// Returns a JSON response.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
     let mut response = Response::new(body.into());
     response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
     response
 }
 
-/// The tag of some bytes.
+/// Returns the entity tag of some bytes.
 pub(crate) fn tag(bytes: &[u8]) -> HeaderValue {
     let digest = Sha256::digest(bytes);
     let hex: String = digest[..12].iter().map(|byte| format!("{byte:02x}")).collect();
     HeaderValue::from_str(&format!("\"{hex}\"")).unwrap_or(HeaderValue::from_static("\"0\""))
 }
 
-/// The same, or only that nothing has changed, for who has it already.
+/// Returns the body with its tag, or 304 if the client already has it.
 pub(crate) fn tagged(asked: &HeaderMap, tag: &HeaderValue, body: Bytes) -> Response {
     let known = asked.get_all(IF_NONE_MATCH).iter().any(|sent| is_among(sent, tag));
     let mut response = if known { Response::new(Body::empty()) } else { json(body) };
@@ -56,7 +56,7 @@ pub(crate) fn tagged(asked: &HeaderMap, tag: &HeaderValue, body: Bytes) -> Respo
     response
 }
 
-/// A proxy may have made a tag weak; that changes nothing for whoever reads.
+/// Returns true if a tag is in the header. A proxy may have made it weak, which does not matter for reads.
 fn is_among(sent: &HeaderValue, tag: &HeaderValue) -> bool {
     let Ok(sent) = sent.to_str() else { return false };
     sent.split(',')
@@ -64,19 +64,19 @@ fn is_among(sent: &HeaderValue, tag: &HeaderValue) -> bool {
         .any(|one| one == "*" || one.strip_prefix("W/").unwrap_or(one).as_bytes() == tag.as_bytes())
 }
 
-/// The server, if there is one.
+/// Returns the server, if there is one.
 pub(crate) fn engine(console: &Inner) -> Result<&Engine, Problem> {
     console.engine.as_ref().ok_or_else(Problem::no_such_path)
 }
 
-/// A message as text.
+/// Returns a message as text.
 pub(crate) fn write(members: &Object) -> String {
     serde_json::to_string(members).expect("members are JSON already")
 }
 
-/// Takes out what a result says only to those who speak MCP: its type, and who answers.
+/// Removes what a result has only for MCP clients: its type and the server's info.
 pub(crate) fn plain(result: &mut Object) {
-    // Members are JSON that was written here, so nothing can be wrong with them.
+    // The members are valid JSON, so this cannot fail.
     result.retain(|name, _| Ok(name != "resultType")).ok();
     let Ok(Some(mut meta)) = result.read::<Object>("_meta") else { return };
     meta.retain(|name, _| Ok(name != meta::SERVER_INFO)).ok();
@@ -87,7 +87,7 @@ pub(crate) fn plain(result: &mut Object) {
     }
 }
 
-/// An error of the protocol as one of HTTP.
+/// Converts a protocol error into an HTTP error.
 pub(crate) fn failed(error: &ErrorObject) -> Problem {
     let data: Value = error
         .data
@@ -97,7 +97,7 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
     let ours = &data[extension::ERROR];
     let said = ours["code"].as_str();
     let detail = error.message.strip_prefix("Invalid params: ").unwrap_or(&error.message);
-    // Whatever fails here is to be found in the log under the name that it has in the answer.
+    // The log has every failure under the ID in the response.
     let trace_id = || match ours["traceId"].as_str() {
         Some(known) => known.to_owned(),
         None => {
@@ -112,7 +112,7 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
                 .member("uri", data["uri"].clone())
         }
         code::METHOD_NOT_FOUND => Problem::no_such_path(),
-        // It is theirs to wait; others are served.
+        // Only this caller has to wait. The server still serves others.
         code::BUSY if data["scope"] == "caller" => {
             Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail)
                 .retry_after_ms(data["retryAfterMs"].as_u64().unwrap_or(1000))
@@ -120,7 +120,7 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
         code::BUSY => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
             .member("trace_id", trace_id())
             .retry_after_ms(1000),
-        // What a handler has said of its own accord is for whoever asks.
+        // The handler meant its own error for the caller.
         code::INTERNAL_ERROR if said.is_some_and(|said| said != "internal") => {
             Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said.unwrap_or_default(), detail)
                 .member("trace_id", trace_id())
@@ -135,7 +135,7 @@ pub(crate) fn failed(error: &ErrorObject) -> Problem {
     }
 }
 
-/// The ledger, if there is one.
+/// Returns the ledger, if there is one.
 pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
     console.store.as_deref().ok_or_else(|| {
         let words = "This server has no ledger, so it has no approvals and no history. Start it with --ledger";
@@ -143,7 +143,7 @@ pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
     })
 }
 
-/// Why an operator's wish was not done.
+/// Converts an operator's error into an HTTP error.
 pub(crate) fn refused(problem: desk::OperatorError) -> Problem {
     match problem {
         desk::OperatorError::Store(error) => {

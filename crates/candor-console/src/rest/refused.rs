@@ -1,6 +1,6 @@
-//! Calls that the framework has not made: in MCP these are results, over HTTP they have a status.
+//! Refusals of the framework. In MCP these are results; over HTTP they have a status.
 //!
-//! A tool's own failure is no failure of the request, so it stays a result, whatever code it has.
+//! A tool's own failure does not fail the request, so it stays a result, whatever its code.
 
 use candor_server::protocol::json::Object;
 use candor_server::protocol::names::extension;
@@ -10,7 +10,7 @@ use serde_json::Value;
 
 use crate::problem::Problem;
 
-/// The status of what the framework itself says.
+/// Returns the HTTP status of the framework's own error codes.
 fn status(code: &str) -> Option<StatusCode> {
     Some(match code {
         code::INVALID_ARGUMENTS | code::KEY_REUSED => StatusCode::UNPROCESSABLE_ENTITY,
@@ -32,13 +32,13 @@ fn status(code: &str) -> Option<StatusCode> {
     })
 }
 
-/// The problem that a result is, if the framework refused the call.
+/// Returns the problem for a result, if the framework refused the call.
 pub(super) fn problem(result: &Object) -> Option<Problem> {
     let meta: Value = serde_json::from_str(result.get("_meta")?.text()).ok()?;
     let said = meta.get(extension::ERROR).filter(|said| said["raisedBy"] == "server")?;
     let code = said["code"].as_str()?;
     let status = match (code, said["scope"].as_str()) {
-        // It is theirs to end something, as with requests: others may still be served.
+        // Only this caller must end something, as with requests. The server may still serve others.
         (code::BUSY, Some("caller")) => StatusCode::TOO_MANY_REQUESTS,
         _ => status(code)?,
     };
@@ -64,7 +64,7 @@ pub(super) fn problem(result: &Object) -> Option<Problem> {
     Some(problem.member("suggestions", suggestions(code, said)))
 }
 
-/// What is wrong with one argument, in the words of HTTP.
+/// Returns what is wrong with one argument, with the member names of the REST API.
 fn field(field: &Value) -> Value {
     let names = [
         ("pointer", "pointer"),
@@ -78,7 +78,7 @@ fn field(field: &Value) -> Value {
     Value::Object(told.collect())
 }
 
-/// What to do now, the likeliest first.
+/// Returns what to do next, the most likely first.
 fn suggestions(code: &str, said: &Value) -> Value {
     let mut all = Vec::new();
     if let Some(tool) = said["instead"]["tool"].as_str() {

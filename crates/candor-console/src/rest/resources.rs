@@ -1,4 +1,4 @@
-//! Resources: the tree, metadata, content. The answers are those of MCP.
+//! Resources: the tree, metadata, content. The responses are those of MCP.
 
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::ConsoleRequest;
 
-/// What stands at the root, or directly beneath `?uri=`.
+/// Lists the resources at the root, or the children of `?uri=`.
 pub(crate) async fn list(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,

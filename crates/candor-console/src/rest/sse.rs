@@ -12,15 +12,14 @@ use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 pub(super) const EVENTS: &str = "text/event-stream";
 
-/// One event. JSON has no line breaks outside of strings once it is written here, and inside they are escaped; what a tool has
-/// written may have.
+/// Formats one event. JSON that the console writes has no line breaks. Text that a tool wrote may have some.
 pub(super) fn event(name: &str, data: &str) -> Bytes {
     let data = data.replace("\r\n", "\n").replace('\r', "\n").replace('\n', "\ndata: ");
     format!("event: {name}\ndata: {data}\n\n").into()
 }
 
-/// Events as they come, with an empty comment whenever it has been quiet for a while: nobody in between should take silence for
-/// the end.
+/// Responds with a stream of events. Sends an empty comment whenever the stream was quiet for this time, so that a proxy does not
+/// take silence for the end.
 pub(super) fn respond(
     events: impl Stream<Item = Bytes> + Send + 'static,
     quiet: Duration,
@@ -36,7 +35,7 @@ pub(super) fn respond(
     let headers = response.headers_mut();
     headers.insert(CONTENT_TYPE, HeaderValue::from_static(EVENTS));
     headers.insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
-    // Proxies must not collect events before they pass them on.
+    // Proxies must not buffer events.
     headers.insert("x-accel-buffering", HeaderValue::from_static("no"));
     response
 }

@@ -1,4 +1,4 @@
-//! `GET /tools`, `GET /tools/{name}`, and which way a request goes that does something with a tool.
+//! `GET /tools`, `GET /tools/{name}`, and the dispatch of requests that act on a tool.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,23 +23,23 @@ use crate::route::Verb;
 use crate::serve::ConsoleRequest;
 use crate::{Inner, trace};
 
-/// Sets whose lists are kept at the same time: one for each kind of principal. Of more, the oldest is written again.
+/// Maximum number of tool sets with a cached list: one for each kind of principal. Beyond it, the oldest list is dropped.
 const MOST: usize = 16;
 
-/// Tools on a page, unless the request says otherwise; and at most.
+/// Default and maximum number of tools on a page.
 const PAGE: usize = 1000;
 
-/// Lists that were written before, each with the set that it is of. A provider that makes a new set for every request has no use
-/// of it, and leaves nothing here.
+/// Cached lists, each with its tool set. A tool source that returns a new set for every request does not use the cache, and leaves
+/// nothing in it.
 #[derive(Debug, Default)]
 pub(crate) struct Lists(Mutex<Vec<(Weak<ToolSet>, Arc<List>)>>);
 
-/// A list as text.
+/// A list as JSON text.
 #[derive(Debug)]
 struct List {
     text: Bytes,
     tag: HeaderValue,
-    /// Where each tool stands in it.
+    /// The range of each tool in the text.
     items: Vec<Range<usize>>,
 }
 
@@ -88,7 +88,7 @@ impl List {
     }
 }
 
-/// A tool as the list has it.
+/// Returns a tool as the list has it.
 fn summary(tool: &Definition) -> Object {
     let mut members = Object::new()
         .with("name", &tool.name)
@@ -99,7 +99,7 @@ fn summary(tool: &Definition) -> Object {
     if let Some(annotations) = annotations(tool) {
         members = members.with("annotations", &annotations);
     }
-    // Which schemas of its types cannot be used. Why is for operators.
+    // Names the schemas of the tool's types that cannot be used. Only operators see the reason.
     if let Some(unavailable) = unavailable(tool) {
         members = members.with("schemaUnavailable", &unavailable);
     }
@@ -111,7 +111,8 @@ fn unavailable(tool: &Definition) -> Option<Box<RawValue>> {
     mark.read("unavailable").ok()?
 }
 
-/// What the tool declares, unknown fields included, without members that are `null`: document 1 omits them (`exclude_none`).
+/// Returns the hints that the tool declares, including unknown fields, without members that are `null`: document 1 omits them
+/// (`exclude_none`).
 fn annotations(tool: &Definition) -> Option<Object> {
     let declared = raw(tool.annotations.as_ref()?);
     let mut members = Object::decode((&*declared).into()).ok()?;
@@ -119,20 +120,20 @@ fn annotations(tool: &Definition) -> Option<Object> {
     (!members.is_empty()).then_some(members)
 }
 
-/// All of a tool. Schemas are sent as the text that they were given in.
+/// Returns all details of a tool. Schemas keep the text in which the author wrote them.
 fn detail(tool: &Definition) -> Object {
     let mut members = summary(tool).with("inputSchema", &tool.input_schema);
     if let Some(schema) = &tool.output_schema {
         members = members.with("outputSchema", schema);
     }
-    // That more can be said of a call: ask `annotations`.
+    // The effect depends on the arguments: `annotations` evaluates it for a call.
     if tool.dynamic_annotations == Some(true) {
         members = members.with("dynamicAnnotations", &true);
     }
     members
 }
 
-/// The tools of whoever asks. Who provides them is asked each time.
+/// Returns the caller's tools. Asks the tool source each time.
 pub(crate) async fn catalogue(
     console: &Inner,
     asked: &ConsoleRequest,
@@ -174,7 +175,7 @@ fn cursor(start: usize) -> String {
     BASE64.encode(format!("{CURSOR}{start}"))
 }
 
-/// Where the page that is asked for begins and how long it is; nothing if the whole list is.
+/// Returns the start and the length of the requested page, or `None` for the whole list.
 fn page(asked: &ConsoleRequest) -> Result<Option<(usize, usize)>, Problem> {
     let (limit, cursor) = (asked.query("limit"), asked.query("cursor"));
     if limit.is_none() && cursor.is_none() {

@@ -1,4 +1,4 @@
-//! Which resources change while somebody looks at them.
+//! Changes of resources, while a page shows them.
 
 use std::sync::Arc;
 
@@ -16,10 +16,11 @@ use crate::Inner;
 use crate::problem::Problem;
 use crate::serve::ConsoleRequest;
 
-/// As many as a page has open.
+/// Maximum number of watched resources: as many as a page opens.
 const MOST: usize = 100;
 
-/// `?uri=…&uri=…`: `watching` says which of them can be watched, `changed` which one has changed, `list` that there are others.
+/// Streams the changes of `?uri=…&uri=…`. The event `watching` has the resources that can be watched, `changed` the one that
+/// changed. `list` reports a change of the list.
 pub(crate) fn events(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     let uris = asked.queries("uri");
     if uris.len() > MOST {

@@ -20,21 +20,21 @@ use crate::rest::{refused, store};
 use crate::route::encoded;
 use crate::serve::ConsoleRequest;
 
-/// For how long calls may be permitted.
+/// How long a grant can last, in minutes.
 const LENGTHS: [(u64, &str); 4] =
     [(5, "5 minutes"), (15, "15 minutes"), (60, "an hour"), (8 * 60, "8 hours")];
 
-/// More of a value than fits into a menu; all of it stands above.
+/// Maximum length of a value in a menu. The card shows all of it above.
 const MOST_SHOWN: usize = 60;
 
-/// Bytes of all that is asked on one page, besides what is small. A caller may put a hundred questions of a megabyte, which no
-/// browser takes.
+/// Maximum size in bytes of the large requests on one page. A caller may have a hundred requests of a megabyte, which no browser
+/// can show.
 const MOST_BYTES: usize = 1 << 20;
 
-/// Up to here a question is small. All of them have room, so nobody's large ones take it from the others.
+/// A request up to this size is small. All small requests are on the page, so the large ones of one caller cannot displace them.
 const SMALL: usize = MOST_BYTES / MOST;
 
-/// More of an argument than fits into a headline.
+/// Maximum length of a headline, in characters.
 const HEADLINE: usize = 160;
 
 pub(crate) async fn page(
@@ -55,7 +55,7 @@ pub(crate) async fn page(
     Ok(shell::page(console, asked, page_of("Approvals", main)))
 }
 
-/// One call, for whoever was sent a link to it.
+/// Shows one request, for a reviewer who followed a link to it.
 pub(crate) async fn one(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
@@ -149,7 +149,7 @@ fn card(
     let content = waiting.asked();
     let id = waiting.id.digest().to_string();
     let focus = first.then(|| html!(" autofocus"));
-    // Nobody should approve what they have not seen.
+    // A reviewer must not approve what the page cannot show.
     let approve = content.as_ref().map(|_| {
         html!(
             "<button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button>"
@@ -162,7 +162,7 @@ fn card(
         }
         None => (not_known(), html!("what it would do cannot be read here")),
     };
-    // The calls of other servers stand in the same ledger; their tools are elsewhere.
+    // The ledger also has the calls of other servers, whose tools have no page here.
     let ours = console.engine.as_ref().filter(|engine| engine.name() == server);
     let named = |tool: &str| match ours {
         Some(_) => {
@@ -203,7 +203,8 @@ fn card(
     sheet(waiting, false, &inside)
 }
 
-/// One for which there is no room beside the others. It can be denied here, and approved where all of it is seen.
+/// Returns the card of a request that is too large for the list. It can be denied here, and approved on its own page, which shows
+/// all of it.
 fn large(asked: &ConsoleRequest, waiting: &ApprovalRequest, now: Moment, first: bool) -> Html {
     let Scope { principal, tool, .. } = &waiting.id.scope;
     let id = waiting.id.digest().to_string();
@@ -225,7 +226,7 @@ fn large(asked: &ConsoleRequest, waiting: &ApprovalRequest, now: Moment, first: 
     sheet(waiting, true, &inside)
 }
 
-/// What decisions are sent from: it names exactly the question that it shows, and is marked if it does not show all of it.
+/// Returns the element for decisions. It names exactly the version of the request that it shows, and whether it shows all of it.
 fn sheet(waiting: &ApprovalRequest, large: bool, inside: &Html) -> Html {
     html!(
         "<article class=\"question sheet arrives\" id=\"q-{}\" data-id=\"{}\" data-version=\"{}\" data-until=\"{}\"{} data-testid=\"question\" aria-labelledby=\"h-{}\">{}</article>",
@@ -243,13 +244,13 @@ fn left(until: Moment, now: Moment) -> String {
     format!("{} left to decide", when::length(now.until(until)))
 }
 
-/// What the preview says first, if it can stand in a headline.
+/// Returns the first line of the preview, if it is short enough for a headline.
 fn said_first(content: &Content) -> Option<&str> {
     let line = content.preview.as_deref()?.lines().next()?;
     (!line.trim().is_empty() && line.chars().count() <= HEADLINE).then_some(line)
 }
 
-/// One sentence: what the preview says of it first, or else the call with its arguments.
+/// Returns one sentence: the first line of the preview, or else the call with its arguments.
 fn headline(tool: &str, content: Option<&Content>) -> Html {
     if let Some(line) = content.and_then(said_first) {
         return shown(line);
@@ -269,7 +270,7 @@ fn headline(tool: &str, content: Option<&Content>) -> Html {
     if line.chars().count() <= HEADLINE {
         return html!("<span class=\"mono\">{}</span>", shown(&line));
     }
-    // Said to be cut: all of it stands below.
+    // Says that the line is cut. The card has all of it below.
     let cut: String = line.chars().take(HEADLINE).collect();
     html!(
         "<span class=\"mono\">{}</span> <span class=\"soft\">(all arguments below)</span>",
@@ -288,7 +289,7 @@ fn client(content: &Content) -> Html {
     )
 }
 
-/// The sentence of [`Undo::in_words`], with a link to the tool.
+/// Returns the sentence of [`Undo::in_words`], with a link to the tool.
 fn undo(content: &Content, named: impl Fn(&str) -> Html) -> Html {
     let how = match &content.undo {
         Some(Undo::With(tool)) => html!(
@@ -300,7 +301,7 @@ fn undo(content: &Content, named: impl Fn(&str) -> Html) -> Html {
     html!("<dt>Undo</dt><dd data-testid=\"undo\">{}</dd>", how)
 }
 
-/// All of it, unless that is what the headline says.
+/// Returns the whole preview, unless the headline already has it.
 fn preview(content: &Content) -> Option<Html> {
     let preview = content.preview.as_deref()?;
     if said_first(content).is_some_and(|line| line.trim_end() == preview.trim_end()) {
@@ -312,7 +313,7 @@ fn preview(content: &Content) -> Option<Html> {
     ))
 }
 
-/// All of them, digit for digit.
+/// Returns all arguments, digit for digit, and the tool's description.
 fn arguments(content: &Content) -> Html {
     let author = content.title.iter().chain(&content.description).map(String::as_str);
     let author = author.collect::<Vec<_>>().join("\n");
@@ -347,7 +348,7 @@ fn deny_because(waiting: &ApprovalRequest) -> Html {
     )
 }
 
-/// Calls like this one, for a while: which arguments may differ.
+/// Returns the form for a grant: which arguments of similar calls may differ.
 fn permit(waiting: &ApprovalRequest, content: &Content) -> Html {
     let id = waiting.short();
     let arguments: Value = serde_json::from_str(content.arguments.get()).unwrap_or_default();
@@ -368,7 +369,7 @@ fn permit(waiting: &ApprovalRequest, content: &Content) -> Html {
                 Value::String(text) => text.clone(),
                 other => other.to_string(),
             };
-            // A menu shows text alone, so what could fool a reader stands in it as an escape.
+            // A menu shows only text, so misleading characters become escapes.
             let value = cut(&value, MOST_SHOWN);
             html!(
                 "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\
@@ -398,7 +399,7 @@ fn permit(waiting: &ApprovalRequest, content: &Content) -> Html {
     )
 }
 
-/// What may be said of a secret: nothing, until a person chooses, because what it was is not known here.
+/// Returns the choice for a secret. Nothing is selected until the reviewer chooses, because the server does not know the value.
 fn secret_choice(id: &str, at: usize, name: &str) -> Html {
     html!(
         "<tr><th scope=\"row\"><label class=\"mono\" for=\"like-{}-{}\">{}</label></th>\

@@ -1,4 +1,4 @@
-//! What browsers load beside the pages: our own styles and scripts, as they stand in the source.
+//! What browsers load besides the pages: the console's styles and scripts, as they are in the source.
 
 use axum::response::Response;
 use http::HeaderValue;

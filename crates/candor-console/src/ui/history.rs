@@ -19,7 +19,7 @@ use crate::rest::{refused, store};
 use crate::route::encoded;
 use crate::serve::ConsoleRequest;
 
-/// What is still open comes first, at most so many of each kind.
+/// Maximum number of open operations of each state. They come first.
 const MOST_OPEN: usize = 50;
 
 /// A call, as a line of the list.
@@ -36,7 +36,7 @@ struct Line {
     id: Option<String>,
 }
 
-/// How a line is marked, besides its words.
+/// The mark of a line, besides its words.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Mark {
     Done,
@@ -114,7 +114,8 @@ fn page_of(shows: &Html) -> PageParts<'static> {
     PageParts { section: Section::History, title: "History", script: None, main }
 }
 
-/// What was written into the filter stays there, to be mended. Until then there is nothing to export: it would be all.
+/// Returns the page for an invalid filter. The form keeps the input, so that the user can fix it. There is no export until then: it
+/// would export everything.
 fn mistaken(console: &Inner, asked: &ConsoleRequest, problem: &Problem) -> Response {
     let shows = html!(
         "{}<p class=\"error\" role=\"alert\" data-testid=\"mistaken\">{}</p>",
@@ -130,7 +131,7 @@ fn failed(error: candor_server::store::StoreError) -> Problem {
     refused(error.into())
 }
 
-/// What is open first, then what has ended, and where the rest begins.
+/// Returns open operations first, then ended calls, and where the next page begins.
 async fn lines(
     console: &Inner,
     store: &dyn Store,
@@ -167,7 +168,7 @@ async fn lines(
             let few = Part { most: MOST_OPEN, ..Part::default() };
             for entry in store.records(open, few).await.map_err(failed)?.items {
                 let operation = OperationView::of(store, entry).await.map_err(failed)?;
-                // What time alone has changed is listed where it stands now.
+                // An operation that changed its state by time alone is listed under its current state.
                 if operation.state().map(RecordState::kind) == Some(kind) {
                     lines.push(of_record(&operation));
                 }
@@ -179,7 +180,7 @@ async fn lines(
     for row in paged.items.iter().filter(|row| filters.has_row(row)) {
         ended.extend(of_row(store, row).await?);
     }
-    // Those that only read leave no durable row: they are remembered for a while by the server that ran them.
+    // Calls that only read leave no durable row. The server that ran them keeps the latest in memory.
     if let (Some(engine), None) = (&console.engine, part.from) {
         let oldest = paged.next.and(paged.items.last()).map(|row| row.at);
         for row in engine.recent_calls() {
@@ -196,7 +197,7 @@ async fn lines(
     Ok((lines, paged.next))
 }
 
-/// What the ledger's own filter would say of a row that is not in the ledger.
+/// Returns true if the ledger's filter would match a row that is not in the ledger.
 fn fits(filters: &Filters, row: &AuditRow) -> bool {
     let same =
         |wanted: &Option<String>, is: &str| wanted.as_deref().is_none_or(|wanted| wanted == is);
@@ -222,7 +223,7 @@ fn of_record(operation: &OperationView) -> Line {
     }
 }
 
-/// A row that tells how a call ended, or that there was one; nothing for the steps on the way.
+/// Returns a line for a row that reports how a call ended, or that there was one. `None` for the steps on the way.
 async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Problem> {
     let to = row.change.map(|change| change.to);
     let state = match (row.event.as_str(), to) {
@@ -260,7 +261,7 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
         hints,
         state,
         words: match (row.event.as_str(), row.outcome) {
-            // That it was called is why it stands here.
+            // Each line is a call, so its outcome says more.
             ("called", Some(outcome)) => StateWord::of_outcome(outcome).label().to_owned(),
             _ => words::event(row),
         },
@@ -271,7 +272,7 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
     }))
 }
 
-/// The filters again, for the next page.
+/// Returns the filters as a query, for the next page.
 fn query(filters: &Filters) -> String {
     let mut query = String::new();
     let state = filters.state.map(|state| state.as_str().to_owned());

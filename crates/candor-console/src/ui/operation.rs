@@ -1,4 +1,4 @@
-//! One operation with all that is known of it, and the form that resolves an unknown outcome.
+//! One operation with all its details, and the form that resolves an unknown outcome.
 
 use std::sync::Arc;
 
@@ -96,7 +96,7 @@ fn stands(operation: &OperationView) -> String {
     }
 }
 
-/// Who approved or denied it, when and why.
+/// Returns the review: who approved or denied the call, when and why.
 fn review(operation: &OperationView) -> Option<Html> {
     let review = operation.review()?;
     let through = match review.via {
@@ -115,7 +115,7 @@ fn review(operation: &OperationView) -> Option<Html> {
     ))
 }
 
-/// The error with which its last attempt failed.
+/// Returns the error of the last attempt.
 fn error(operation: &OperationView) -> Option<Html> {
     let error = operation.error()?;
     Some(html!(
@@ -125,7 +125,7 @@ fn error(operation: &OperationView) -> Option<Html> {
     ))
 }
 
-/// The arguments, with secrets redacted.
+/// Returns the arguments, with secrets redacted.
 fn arguments(operation: &OperationView) -> Option<Html> {
     let pretty = json::pretty(operation.arguments()?, "");
     Some(html!("<h2>Arguments</h2><pre data-testid=\"arguments\">{}</pre>", shown(&pretty)))
@@ -165,7 +165,7 @@ fn result(operation: &OperationView) -> Option<Html> {
     })
 }
 
-/// The form that records an unknown outcome.
+/// Returns the form that records an unknown outcome.
 fn resolve(operation: &OperationView) -> Option<Html> {
     matches!(operation.state(), Some(RecordState::Indeterminate { .. })).then(|| {
         html!(

@@ -1,4 +1,4 @@
-//! The tree of resources. The script opens it, branch by branch, through the API; content is loaded only if somebody asks for it.
+//! The page of the resource tree. The script opens it branch by branch through the API, and loads content only on demand.
 
 use std::sync::Arc;
 

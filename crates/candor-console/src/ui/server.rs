@@ -82,7 +82,7 @@ fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html
     )
 }
 
-/// Where the ledger is says something about the machine: that is for operators.
+/// Returns the state of the ledger. Only operators see where it is, because that reveals something about the machine.
 async fn ledger(console: &Inner, asked: &ConsoleRequest) -> Html {
     let Some(store) = &console.store else {
         return html!("none: keys, approvals and history need one (<code>--ledger</code>)");
@@ -101,7 +101,7 @@ async fn ledger(console: &Inner, asked: &ConsoleRequest) -> Html {
     html!("<span class=\"mono\">{}</span> · {}", shown(&store.describe()), state)
 }
 
-/// What hosts are told, ready to paste.
+/// Returns the configurations of hosts, ready to paste.
 fn snippets(console: &Inner, asked: &ConsoleRequest, about: &About) -> Html {
     let url = format!("{}/mcp", reached(console, asked));
     let name = about.host_name();
@@ -141,13 +141,13 @@ fn snippets(console: &Inner, asked: &ConsoleRequest, about: &About) -> Html {
     )
 }
 
-/// The URL before our paths, as who asks has reached us.
+/// Returns the URL of the console, as the caller reached it.
 fn reached(console: &Inner, asked: &ConsoleRequest) -> String {
     if let AllowedHosts::Public(url) = &console.hosts {
         return url.to_string();
     }
     let host = asked.parts.headers.get(HOST).and_then(|host| host.to_str().ok());
-    // It becomes part of a command line.
+    // It becomes part of a command line, so only safe characters pass.
     let safe = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | ':' | '-' | '[' | ']');
     let host = host.filter(|host| host.chars().all(safe)).unwrap_or("127.0.0.1:7332");
     format!("http://{host}{}", asked.base)
@@ -187,7 +187,7 @@ fn session(session: &SessionView) -> Html {
     )
 }
 
-/// How long, as people say it.
+/// Returns a rough duration, as users say it.
 fn roughly(time: Duration) -> String {
     match time.as_secs() {
         seconds @ 0..60 => format!("{seconds} s"),

@@ -15,12 +15,12 @@ use crate::session::hash;
 use crate::ui::shell::home;
 use crate::{Inner, rest};
 
-/// How long a browser keeps the cookie. What it stands for may end before.
+/// How long a browser stores the cookie, in seconds. Its session may end before.
 const KEPT: u32 = 30 * 24 * 3600;
 
-/// `POST` exchanges a token for a cookie and a proof, `DELETE` ends that.
+/// Logs in or out: `POST` exchanges a token for a cookie and a proof, `DELETE` ends the session.
 ///
-/// A form gets the cookie alone: without a script nothing could keep the proof, and nothing could be done with it.
+/// A form gets only the cookie. Without a script, a page can neither store nor send the proof.
 pub(crate) async fn answer(console: &Inner, asked: &ConsoleRequest) -> Result<Response, Problem> {
     if asked.parts.method == Method::DELETE {
         if let Some(cookie) = guard::cookie(&asked.parts.headers) {
@@ -65,7 +65,7 @@ fn token(asked: &ConsoleRequest, form: bool) -> Result<String, Problem> {
     sent["token"].as_str().map(str::to_owned).ok_or_else(missing)
 }
 
-/// Whose token it is: that of the launch, or one that the authenticator knows.
+/// Returns the identity behind a token: that of the launch, or one that the authenticator accepts.
 async fn known(
     console: &Inner,
     asked: &ConsoleRequest,

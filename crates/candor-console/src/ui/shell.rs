@@ -1,4 +1,4 @@
-//! What all pages have in common.
+//! The frame of all pages.
 
 use axum::body::Body;
 use axum::response::Response;
@@ -15,7 +15,7 @@ use crate::problem::Problem;
 use crate::project::Project;
 use crate::serve::ConsoleRequest;
 
-/// Where in the console a page belongs.
+/// The section of the console that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Section {
     Tools,
@@ -26,23 +26,23 @@ pub(crate) enum Section {
     Elsewhere,
 }
 
-/// A page, but for what all pages have in common.
+/// The parts in which pages differ.
 pub(crate) struct PageParts<'a> {
     pub(crate) section: Section,
-    /// In the browser's title, before the console's own.
+    /// The page's own title, which comes before the console's in the browser.
     pub(crate) title: &'a str,
-    /// The module that makes it live, besides the one of all pages: a name in `assets/`.
+    /// The page's own script, besides the common one: a name in `assets/`.
     pub(crate) script: Option<&'static str>,
     pub(crate) main: Html,
 }
 
-/// The whole page.
+/// Returns the whole page.
 pub(crate) fn page(console: &Inner, asked: &ConsoleRequest, page: PageParts<'_>) -> Response {
     let html = document(console, &asked.base, Some(&asked.visitor), page);
     respond(StatusCode::OK, html)
 }
 
-/// A piece of a page, for a script to put in.
+/// Returns a part of a page, which a script inserts.
 pub(crate) fn part(html: Html) -> Response {
     respond(StatusCode::OK, html)
 }
@@ -55,7 +55,7 @@ fn respond(status: StatusCode, html: Html) -> Response {
     response
 }
 
-/// Why there is no page. Who lacks a token can give it here.
+/// Returns an error page. A caller without a token can log in on it.
 pub(crate) fn problem(
     console: &Inner,
     base: &str,
@@ -66,7 +66,7 @@ pub(crate) fn problem(
     let detail = problem.detail();
     let (title, says, login) = match status {
         StatusCode::UNAUTHORIZED => {
-            // What is said to programs is said to people in other words; why a token was refused, in the same.
+            // Users read other words than programs, except for the reason why a token was refused.
             let refused = (detail != console.where_the_token_is()).then(|| format!("{detail}. "));
             let says = html!("{}{}", refused, where_the_token_is(console));
             ("Log in", says, Some(login(base, true)))
@@ -86,15 +86,15 @@ pub(crate) fn problem(
     response
 }
 
-/// The path of the first page. Below a prefix it has a name of its own: `nest("/admin", …)` does not route `/admin/`, and
+/// Returns the path of the first page. Below a prefix, the path is explicit: `nest("/admin", …)` does not route `/admin/`, and
 /// `nest("/admin/", …)` does not route `/admin`.
 pub(crate) fn home(base: &str) -> String {
     if base.is_empty() { "/".to_owned() } else { format!("{base}/ui/tools") }
 }
 
-/// Where a person can give a token.
+/// Returns the login form.
 fn login(base: &str, alone: bool) -> Html {
-    // Only where there is nothing else to do.
+    // Only if the page has nothing else to do.
     let focus = alone.then(|| html!(" autofocus"));
     html!(
         "<form class=\"login\" method=\"post\" action=\"{}/ui/session\" data-testid=\"login\">\
@@ -117,7 +117,7 @@ fn document(
         "" => console.title.clone(),
         title => format!("{title} · {}", console.title),
     };
-    // No tag can stand in a title, so what cannot be seen stands there as an escape.
+    // A title cannot contain tags, so invisible characters become escapes.
     let whole_title = desk::shown::shown(&whole_title).to_string();
     let script = script
         .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
@@ -152,7 +152,7 @@ fn document(
     )
 }
 
-/// The keys of the console, and what they do.
+/// The keyboard shortcuts of the console.
 const SHORTCUTS: [(&str, &str); 10] = [
     ("/", "Search, or filter"),
     ("Ctrl Enter", "Call, from within a field of a tool"),
@@ -170,7 +170,7 @@ fn keys_in(keys: &str) -> Html {
     keys.split(' ').map(|key| html!("<kbd>{}</kbd> ", key)).collect()
 }
 
-/// The dialog that lists them.
+/// Returns the dialog that lists the shortcuts.
 fn sheet(console: &Inner) -> Html {
     let there = sections(console);
     let lines: Html = SHORTCUTS
@@ -188,7 +188,7 @@ fn sheet(console: &Inner) -> Html {
     )
 }
 
-/// The sections that this console has: where in it, what they are called, and their paths.
+/// Returns the sections of this console, with their names and paths.
 fn sections(console: &Inner) -> Vec<(Section, &'static str, &'static str)> {
     let served = console.engine.is_some();
     let mut all = Vec::new();
@@ -238,7 +238,7 @@ fn who(visitor: &ConsoleIdentity) -> Html {
     }
 }
 
-/// For who can only look. Somebody with a cookie sees it when it turns out that the cookie is no longer enough.
+/// Returns the login banner for a caller that may only read. With a cookie, it stays hidden until the cookie is no longer enough.
 fn banner(console: &Inner, base: &str, visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     let (test, hidden, says) = match visitor?.way {
         AuthMethod::Bearer => return None,
@@ -257,7 +257,7 @@ fn banner(console: &Inner, base: &str, visitor: Option<&ConsoleIdentity>) -> Opt
     ))
 }
 
-/// Whoever hears of questions as they come also hears when nothing can come any more.
+/// Returns the banner for an unreachable server. Only operators get it, because only their pages listen for requests.
 fn lost(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     visitor.filter(|visitor| visitor.operator).map(|_| {
         html!(
@@ -267,14 +267,14 @@ fn lost(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     })
 }
 
-/// For who wants to log out of a server that does not answer.
+/// Returns the message for a logout that the server did not confirm.
 fn still(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
     visitor.filter(|visitor| matches!(visitor.way, AuthMethod::Cookie { .. })).map(|_| {
         html!("<div class=\"banner error\" id=\"still\" role=\"alert\" data-testid=\"still-in\" hidden></div>\n")
     })
 }
 
-/// For people.
+/// Returns where to find the token, for users.
 fn where_the_token_is(console: &Inner) -> &'static str {
     match console.authenticator {
         None => {
@@ -284,7 +284,7 @@ fn where_the_token_is(console: &Inner) -> &'static str {
     }
 }
 
-/// The effect of a call: the one thing in the console that has a colour.
+/// Returns the effect of a call: the only thing in the console that has a color.
 pub(crate) fn verdict(effective: EffectiveHints) -> Html {
     let effect = effective.hints.effect();
     match effective.is_unclassified() {
@@ -293,7 +293,7 @@ pub(crate) fn verdict(effective: EffectiveHints) -> Html {
     }
 }
 
-/// The effect of a tool's calls at worst: of one that depends on the arguments, it is what a call may do.
+/// Returns the worst effect of a tool's calls. If it depends on the arguments, it is what a call may do.
 pub(crate) fn worst_verdict(effective: EffectiveHints, depends: bool) -> Html {
     let effect = effective.hints.effect();
     match depends && !effective.is_unclassified() {
@@ -302,12 +302,13 @@ pub(crate) fn worst_verdict(effective: EffectiveHints, depends: bool) -> Html {
     }
 }
 
-/// The word by which tools are filtered.
+/// Returns the word by which users filter tools.
 pub(crate) fn verdict_word(effect: EffectiveHints) -> &'static str {
     if effect.is_unclassified() { "unclassified" } else { effect.hints.effect().as_str() }
 }
 
-/// The same from the words that the ledger keeps, and what they say besides. Of words that are not ours, the worst.
+/// Returns the effect and the other words of a call, from the words in the ledger. Unknown words have the color of the worst
+/// effect.
 pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
     match Effect::of_words(words) {
         Some((effect, besides)) => (coloured(effect, &effect.to_string()), besides),
@@ -318,21 +319,21 @@ pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
     }
 }
 
-/// Where nobody can say what a call does.
+/// Returns the effect of a call that cannot be evaluated.
 pub(super) fn not_known() -> Html {
     coloured(Effect::ChangesOrDeletes, "Not known")
 }
 
 fn coloured(effect: Effect, word: &str) -> Html {
-    // What may delete has the color of what deletes.
+    // A call that may delete has the color of one that deletes.
     let color = if effect == Effect::ChangesOrDeletes { Effect::Deletes } else { effect };
     html!("<span class=\"verdict {}\">{}</span>", color.as_str(), word)
 }
 
-/// What beside [`UNCLASSIFIED`] says how such a call is treated.
+/// The words beside [`UNCLASSIFIED`]: how such a call is treated.
 const WORST_CASE: &str = "treated as the worst case";
 
-/// What else is to be known of it, in small print.
+/// Returns the other parts of the effect, in small print.
 pub(crate) fn besides(effect: EffectiveHints) -> Html {
     let hints = effect.hints;
     if effect.is_unclassified() {
@@ -341,7 +342,7 @@ pub(crate) fn besides(effect: EffectiveHints) -> Html {
     html!("<span class=\"besides\">{} · {}</span>", hints.retry(), hints.reach())
 }
 
-/// Text of somebody else: what is not seen, or turns the direction of writing, stands there as an escape.
+/// Returns untrusted text. Characters that are invisible or change the direction of the text become escapes.
 pub(crate) fn shown(text: &str) -> Html {
     let mut html = Html::new();
     let mut plain = String::new();
@@ -362,7 +363,7 @@ pub(crate) fn shown(text: &str) -> Html {
     html
 }
 
-/// Whether a character could fool whoever reads a page, where lines and tabs are what they are.
+/// Returns true if a character could mislead the reader of a page. Line breaks and tabs are harmless there.
 pub(crate) fn deceives(c: char) -> bool {
     !matches!(c, '\n' | '\t') && fools(c)
 }

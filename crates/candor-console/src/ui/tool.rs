@@ -1,4 +1,4 @@
-//! One tool: what it takes, what a call would do, and calling it.
+//! The page of one tool: its arguments, what a call would do, and the call itself.
 
 use std::sync::Arc;
 
@@ -53,12 +53,12 @@ pub(crate) async fn page(
     Ok(shell::page(console, asked, page))
 }
 
-/// A schema that is no JSON after all describes nothing.
+/// Parses a schema. Text that is not JSON describes nothing.
 fn parsed(schema: &RawValue) -> Value {
     serde_json::from_str(schema.get()).unwrap_or_default()
 }
 
-/// So that the form offers to make one.
+/// Marks the argument for the idempotency key, so that the form offers to make one.
 fn mark_key(takes: &mut Field) {
     let Kind::Group { fields, .. } = &mut takes.kind else { return };
     for field in fields.iter_mut().filter(|field| field.name == KEY_ARGUMENT) {
@@ -108,7 +108,7 @@ fn schema_problems(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     tool.schema_problems.iter().map(row).collect()
 }
 
-/// What is wrong, said after somebody wanted to go on.
+/// Returns the list of errors. It stays empty until the user tries to send.
 fn errors() -> Html {
     html!(
         "<div class=\"errors\" id=\"errors\" tabindex=\"-1\" role=\"group\" aria-labelledby=\"errors-title\" data-testid=\"errors\" hidden>\
@@ -161,7 +161,7 @@ fn key_field() -> Html {
     )
 }
 
-/// Calling, for who may; for everybody else why they cannot.
+/// Returns the buttons for a call, or why the caller cannot call.
 fn actions(console: &Inner, asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     let why = if !console.allow_execute {
         Some(
@@ -206,7 +206,7 @@ fn no_script() -> Html {
     )
 }
 
-/// What a call would do. Until somebody types, the worst.
+/// Returns what a call would do. Until the user types, this is the worst case.
 fn foresight(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     let other = |word: &str, name: Option<&str>, test: &str| {
         name.map(|name| {
@@ -247,7 +247,7 @@ fn foresight(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
     )
 }
 
-/// All four hints, and where each is known from.
+/// Returns the four hints, and the source of each.
 fn hint_table(effective: EffectiveHints) -> Html {
     let EffectiveHints { hints, sources } = effective;
     let values = [
@@ -319,7 +319,7 @@ fn reference(tool: &ToolView<'_>, takes: &Field, gives: Option<&Field>) -> Html 
     )
 }
 
-/// The call in another notation; the script keeps it up to date.
+/// Returns the call in another notation. The script updates it.
 fn copy(id: &str, title: &str) -> Html {
     html!(
         "<details><summary>As {}</summary><div class=\"copy\"><pre id=\"as-{}\" data-testid=\"as-{}\"></pre>\
@@ -331,7 +331,7 @@ fn copy(id: &str, title: &str) -> Html {
     )
 }
 
-/// Asked before something is deleted.
+/// Returns the dialog that confirms a call that may delete.
 fn confirm(name: &str) -> Html {
     html!(
         "<dialog id=\"confirm\" aria-labelledby=\"confirm-title\" aria-describedby=\"confirm-effect\" data-testid=\"confirm\"><form method=\"dialog\">\

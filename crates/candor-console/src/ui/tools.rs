@@ -1,4 +1,4 @@
-//! All tools: one line and one verdict each. A plain list without a script; with one it can be searched and filtered.
+//! The list of all tools, with the worst effect of each. The script adds search and filters.
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ use crate::rest::tools::catalogue;
 use crate::route::encoded;
 use crate::serve::ConsoleRequest;
 
-/// Letters of a description that are searched besides those that are seen.
+/// Maximum length of the searched text that is not visible, in characters.
 const SEARCHED: usize = 600;
 
 pub(crate) async fn page(
@@ -61,7 +61,7 @@ fn list(base: &str, tools: &[ToolView<'_>]) -> Html {
     )
 }
 
-/// A box for each verdict that there is.
+/// Returns a box for each effect that occurs.
 fn filters(tools: &[ToolView<'_>]) -> Html {
     let words = Effect::ALL.into_iter().map(Effect::as_str);
     words
@@ -130,11 +130,11 @@ fn row(base: &str, tool: &ToolView<'_>) -> Html {
 
 type Group<'a, 'b> = (Option<&'a str>, Vec<&'a ToolView<'b>>);
 
-/// Tools whose names begin alike stand together, where that says something: not if all do, or hardly any. A preview stands behind
-/// the tool that it is for.
+/// Groups tools by the prefix of their names, unless all of them or hardly any share it. A preview follows its tool.
 fn grouped<'a, 'b>(tools: &'a [ToolView<'b>]) -> Vec<Group<'a, 'b>> {
     let shown: HashSet<&str> = tools.iter().filter_map(|tool| tool.preview).collect();
-    // What is a preview itself takes none behind it: nobody would stand before those, nor before one that is its own.
+    // Only a tool that is not a preview has its preview behind it. Otherwise tools that preview each other, or themselves, would
+    // vanish.
     let first = tools.iter().filter(|tool| !shown.contains(&*tool.definition.name));
     let names: HashSet<&str> = first.filter_map(|tool| tool.preview).collect();
     let (previews, tools): (Vec<_>, Vec<_>) =
@@ -159,7 +159,7 @@ fn grouped<'a, 'b>(tools: &'a [ToolView<'b>]) -> Vec<Group<'a, 'b>> {
             None => groups.push((prefix, both.collect())),
         }
     }
-    // What belongs to no group comes last, under a head of its own.
+    // Tools without a group come last, under their own heading.
     let alone = groups.len() == 1;
     groups.sort_by_key(|(prefix, _)| prefix.is_none());
     for (prefix, _) in groups.iter_mut().filter(|(prefix, _)| prefix.is_none() && !alone) {
@@ -168,7 +168,7 @@ fn grouped<'a, 'b>(tools: &'a [ToolView<'b>]) -> Vec<Group<'a, 'b>> {
     groups
 }
 
-/// What a name begins with, and how many must begin so to make a group: an underscore may only part two words.
+/// Returns the prefix of a name, and how many names must share it. An underscore or a hyphen may just part two words.
 fn prefix(name: &str) -> Option<(&str, usize)> {
     let strong = name.find(['/', '.', ':']);
     let weak = name.find(['_', '-']);

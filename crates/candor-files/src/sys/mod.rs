@@ -1,6 +1,5 @@
-//! What is asked of the operating system: always an open folder and one name in it, never a path. With links not
-//! followed there is nothing to walk, so nothing to leave the folder by. Whoever needs a path goes through
-//! [`crate::walk`].
+//! System calls. They take an open folder and one name in it, never a path. Links are not followed, so a call cannot leave the
+//! folder. Code that has a path goes through [`crate::walk`].
 
 use std::time::SystemTime;
 
@@ -16,22 +15,22 @@ pub(crate) use other::*;
 #[cfg(unix)]
 pub(crate) use unix::*;
 
-/// What one name is, links not followed.
+/// The kind of one name, without following links.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum NameKind {
     Link,
     Real(Kind),
 }
 
-/// One look at one name.
+/// The status of one name.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct NameStatus {
     pub(crate) seen: NameKind,
-    /// Of a file; what a folder's size means is known to its file system alone.
+    /// The size of a file. What the size of a folder means, only its file system knows.
     pub(crate) size: u64,
     pub(crate) modified: Option<SystemTime>,
     pub(crate) id: Option<FileId>,
-    /// Who may read, write and run it.
+    /// The permissions to read, write and run it.
     pub(crate) mode: u32,
     /// User and group.
     pub(crate) owner: (u32, u32),

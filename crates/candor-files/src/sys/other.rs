@@ -1,5 +1,5 @@
-//! Other systems, by cap-std: it keeps to the folder that it is given, and each call here hands it one name. Between
-//! looking at a name and using it a link may take its place; cap-std still does not let it lead out of that folder.
+//! Other systems, through cap-std. It stays in the folder that it gets, and each call here passes one name. Between the check of a
+//! name and its use, a link may replace it. cap-std still does not let it lead out of the folder.
 
 use std::fs::File;
 use std::io;
@@ -9,7 +9,7 @@ use cap_std::fs::{Dir, FileType, Metadata, OpenOptions};
 use super::{Look, Seen};
 use crate::entry::Kind;
 
-/// Names are Unicode here; others cannot have come from the file system.
+/// Names are Unicode here. Other names cannot come from the file system.
 fn text(name: &[u8]) -> io::Result<&str> {
     std::str::from_utf8(name).map_err(|_| io::ErrorKind::NotFound.into())
 }

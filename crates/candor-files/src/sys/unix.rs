@@ -1,4 +1,4 @@
-//! Unix, by the `…at` system calls: each takes a folder's descriptor and one name.
+//! Unix, with the `…at` system calls: each takes a folder's descriptor and one name.
 
 use std::fs::File;
 use std::io;
@@ -11,7 +11,7 @@ use rustix::io::Errno;
 use super::{NameKind, NameStatus};
 use crate::entry::{FileId, Kind};
 
-/// Enough to look names up in a folder, and needs no permission to read it.
+/// Enough to find names in a folder, without the permission to read it.
 #[cfg(any(target_os = "linux", target_os = "android", target_os = "freebsd"))]
 const PASSAGE: OFlags = OFlags::PATH;
 #[cfg(not(any(target_os = "linux", target_os = "android", target_os = "freebsd")))]
@@ -76,61 +76,60 @@ fn open(folder: &Dir, name: &[u8], flags: OFlags, mode: Mode) -> rustix::io::Res
     }
 }
 
-/// Steps into a folder, to look names up in it. `None` if the name is something else, a link among others.
+/// Opens a folder to find names in it. `None` if the name is something else, such as a link.
 pub(crate) fn enter(folder: &Dir, name: &[u8]) -> io::Result<Option<Dir>> {
     match open(folder, name, PASSAGE | OFlags::DIRECTORY, Mode::empty()) {
         Ok(file) => Ok(Some(Dir::from_std_file(file))),
-        // Which of the two it is for a link differs between systems.
+        // Systems differ in the error for a link.
         Err(Errno::NOTDIR | Errno::LOOP | Errno::MLINK) => Ok(None),
         Err(e) => Err(e.into()),
     }
 }
 
-/// Opens a folder to read its names: the one of this name, or `folder` itself.
+/// Opens a folder to read its names: the one with this name, or `folder` itself.
 pub(crate) fn open_to_list(folder: &Dir, name: Option<&[u8]>) -> io::Result<Dir> {
     let name = name.unwrap_or(b".");
     let file = open(folder, name, OFlags::RDONLY | OFlags::DIRECTORY, Mode::empty())?;
     Ok(Dir::from_std_file(file))
 }
 
-/// Opens to read, without waiting for whoever may be at the other end of a pipe. The caller looks again at what it
-/// has got.
+/// Opens a file to read, without waiting for the other end of a pipe. The caller checks again what it has opened.
 pub(crate) fn open_to_read(folder: &Dir, name: &[u8]) -> io::Result<File> {
     Ok(open(folder, name, OFlags::RDONLY | OFlags::NONBLOCK | OFlags::NOCTTY, Mode::empty())?)
 }
 
-/// Opens to write at the end. The caller looks again at what it has got.
+/// Opens a file to write at its end. The caller checks again what it has opened.
 pub(crate) fn open_to_append(folder: &Dir, name: &[u8]) -> io::Result<File> {
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::NONBLOCK | OFlags::NOCTTY;
     Ok(open(folder, name, flags, Mode::empty())?)
 }
 
-/// Makes a file that was not there, to write at its end. A `private` one is for nobody else yet.
+/// Creates a new file, to write at its end. A `private` one is for its owner alone, until its permissions are set.
 pub(crate) fn create(folder: &Dir, name: &[u8], private: bool) -> io::Result<File> {
     let mode = Mode::from_raw_mode(if private { 0o600 } else { 0o666 });
     let flags = OFlags::WRONLY | OFlags::APPEND | OFlags::CREATE | OFlags::EXCL;
     Ok(open(folder, name, flags, mode)?)
 }
 
-/// Gives a file the permissions of another one. What lets a program run as somebody else is not passed on.
+/// Gives a file the permissions of another one, except those that let a program run as another user.
 pub(crate) fn set_permissions(file: &File, like: &NameStatus) -> io::Result<()> {
     #[allow(clippy::unnecessary_cast, reason = "narrower on other systems")]
     let mode = Mode::from_raw_mode((like.mode & 0o777) as fs::RawMode);
     match fs::fchmod(file, mode) {
-        // A file system that knows no permissions. The file is not open to more people than before.
+        // The file system has no permissions. The file is not open to more users than before.
         Err(Errno::PERM | Errno::NOTSUP | Errno::NOSYS) => Ok(()),
         result => Ok(result?),
     }
 }
 
-/// Gives a file to the owner of another one, as far as we are allowed to: what a server that runs as root replaces
-/// should still be its user's.
+/// Gives a file to the owner of another one, if the system allows that. What a server that runs as root replaces should still
+/// belong to its user.
 pub(crate) fn set_owner(file: &File, like: &NameStatus) {
     let (user, group) = like.owner;
     let _ = fs::fchown(file, Some(fs::Uid::from_raw(user)), Some(fs::Gid::from_raw(group)));
 }
 
-/// Whether we may write to what has this name, which replacing it by rename would not ask.
+/// Checks that this process may write to the entry. Replacing it by a rename would not check that.
 pub(crate) fn may_write(folder: &Dir, name: &[u8]) -> io::Result<()> {
     Ok(fs::accessat(folder, name, fs::Access::WRITE_OK, AtFlags::EACCESS)?)
 }
@@ -155,12 +154,12 @@ pub(crate) fn remove_folder(folder: &Dir, name: &[u8]) -> io::Result<()> {
     Ok(fs::unlinkat(folder, name, AtFlags::REMOVEDIR)?)
 }
 
-/// Moves, over whatever had the new name.
+/// Renames, and replaces the entry that has the new name.
 pub(crate) fn rename(from: (&Dir, &[u8]), to: (&Dir, &[u8])) -> io::Result<()> {
     Ok(fs::renameat(from.0, from.1, to.0, to.1)?)
 }
 
-/// Moves, unless something has the new name already; that is found out by the same call that moves.
+/// Renames, unless an entry has the new name. The step that takes the name also checks that.
 pub(crate) fn rename_to_nothing(
     from: (&Dir, &[u8]),
     to: (&Dir, &[u8]),
@@ -168,22 +167,22 @@ pub(crate) fn rename_to_nothing(
 ) -> io::Result<()> {
     #[cfg(any(target_os = "linux", target_os = "android", target_vendor = "apple"))]
     match fs::renameat_with(from.0, from.1, to.0, to.1, fs::RenameFlags::NOREPLACE) {
-        // An old kernel or a file system that does not know how. A folder that is moved into itself is also
-        // "invalid", and stays so below.
+        // An old kernel, or a file system that cannot do it. A folder that is moved into itself is also "invalid", and fails again
+        // below.
         Err(Errno::NOSYS | Errno::INVAL | Errno::NOTSUP) => {}
         result => return Ok(result?),
     }
     rename_by_claiming(from, to, is_folder)
 }
 
-/// First takes the new name, which fails if it is taken, then gives up the old one.
+/// First takes the new name, which fails if it exists, and then gives up the old one.
 pub(crate) fn rename_by_claiming(
     from: (&Dir, &[u8]),
     to: (&Dir, &[u8]),
     is_folder: bool,
 ) -> io::Result<()> {
     if is_folder {
-        // A folder takes the place of an empty one, and nobody else can have made this one.
+        // A rename replaces an empty folder, and no other process can have made this one.
         fs::mkdirat(to.0, to.1, Mode::RWXU)?;
         return rename(from, to).inspect_err(|_| {
             let _ = remove_folder(to.0, to.1);
@@ -193,8 +192,8 @@ pub(crate) fn rename_by_claiming(
     remove_file(from.0, from.1)
 }
 
-/// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order. The folder is
-/// one that was opened to be listed; each call begins at its beginning.
+/// Calls `each` with every name in a folder and its kind, as the folder has it, in any order. The folder must be open for listing.
+/// Each call starts at its beginning.
 #[cfg(any(target_os = "linux", target_os = "android"))]
 pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], NameKind)) -> io::Result<()> {
     // A name has at most 255 bytes: the buffer holds at least a hundred of them, and the entries are read in place.
@@ -211,7 +210,7 @@ pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], NameKind)) ->
     Ok(())
 }
 
-/// Calls `each` with every name in a folder and what the folder itself knows of it, in whatever order.
+/// Calls `each` with every name in a folder and its kind, as the folder has it, in any order.
 #[cfg(not(any(target_os = "linux", target_os = "android")))]
 pub(crate) fn read_names(folder: &Dir, mut each: impl FnMut(&[u8], NameKind)) -> io::Result<()> {
     for entry in fs::Dir::read_from(folder)? {

@@ -4,10 +4,10 @@ use super::*;
 
 const MANY: u64 = 1000;
 
-/// As no file ever looks, so that a look always finds something else.
+/// A status that no file has, so that a check always finds a change.
 const NEVER_SO: FileSnapshot = Some((Kind::Pipe, 7, None));
 
-/// Many places that are watched, none of which has anything, and nobody looks.
+/// Watches many places where nothing exists, without a thread that checks them.
 fn watching_many() -> (Watcher, Vec<Watch>) {
     let watcher = Watcher::new(Root::open(std::env::temp_dir()).unwrap());
     lock(&watcher.shared.state).told = true;
@@ -45,7 +45,7 @@ fn whoever_leaves_during_a_round_costs_nobody_a_turn() {
     let (watcher, watches) = watching_many();
     let mut rounds = Rounds::new(Instant::now());
     watcher.shared.look_on(&mut rounds);
-    // Of those who had their turn and those who had not, the last of the round among them.
+    // Some that had their turn and some that had not, among them the last of the round.
     let (mut stay, mut go) = (Vec::new(), Vec::new());
     for watch in watches {
         if watch.number % 2 == 0 { go.push(watch) } else { stay.push(watch) }

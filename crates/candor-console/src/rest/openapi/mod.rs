@@ -1,4 +1,4 @@
-//! The description of this API, for programs: generated from the table of operations, the guard, and the tools that are there.
+//! The OpenAPI document of this API, generated from the table of operations, the guard, and the current tools.
 
 mod table;
 
@@ -19,7 +19,7 @@ use crate::route::{Route, encoded};
 use crate::serve::ConsoleRequest;
 use table::{Answer, BodyKind, Content, OPERATIONS, Operation, Parameter};
 
-/// The shapes of bodies, as JSON schemas by name. Data, not code: to write them with `json!` cost seconds of every build.
+/// The JSON schemas of bodies, by name. Data, not code: `json!` would add seconds to every build.
 const SHAPES: &str = include_str!("shapes.json");
 
 pub(crate) async fn answer(
@@ -55,12 +55,12 @@ impl Document {
         Self(json!({
             "openapi": "3.1.0",
             "info": {"title": console.title, "version": version},
-            // Where it is mounted; an empty one would be no URL.
+            // The mount path. An empty one would not be a URL.
             "servers": [{"url": if base.is_empty() { "/" } else { base }}],
             "paths": {},
             "components": {
                 "securitySchemes": {"bearer": {"type": "http", "scheme": "bearer"}},
-                // A test has read them.
+                // A test parses them, so this cannot fail.
                 "schemas": serde_json::from_str::<Value>(SHAPES).unwrap_or_default(),
             },
         }))
@@ -71,7 +71,7 @@ impl Document {
         self.0["paths"][operation.path][operation.method] = described;
     }
 
-    /// The same rows once more, with a real name and a real schema: what generated clients and fuzzers need.
+    /// Adds the rows of a tool again, with its real name and schema: generated clients and fuzzers need them.
     fn add_tool(&mut self, tool: &Definition, has_preview: bool) {
         let key = component(&tool.name);
         let mut schema =
@@ -104,7 +104,7 @@ fn describe<'a>(
     let route = sample(operation);
     match guard::access(&route) {
         Access::Anybody => security = json!([]),
-        // Where callers must be known at all, this is no exception.
+        // Anonymous access, unless the server authenticates its callers.
         Access::Caller => security = json!([{}, {"bearer": []}]),
         Access::Known | Access::Operator => {}
     }
@@ -137,7 +137,7 @@ fn describe<'a>(
     described
 }
 
-/// A request that the row is about.
+/// Returns a route of the operation.
 fn sample(operation: &Operation) -> Route {
     let path = operation.path.replace("{name}", "x").replace("{id}", "x");
     Route::read(&path, operation.method == "post").unwrap_or(Route::OpenApi)
@@ -186,7 +186,7 @@ fn content(answer: &Answer) -> Value {
 const PROBLEM: &str = "application/problem+json";
 const EVENTS: &str = "text/event-stream";
 
-/// The name of a tool's schema among the others, which may hold only some characters. Different tools have different names.
+/// Returns the name of a tool's schema. Only some characters are allowed, and different tools get different names.
 fn component(tool: &str) -> String {
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_' || byte == b'-';
     let spelled: String = tool
@@ -196,7 +196,7 @@ fn component(tool: &str) -> String {
     format!("input.{spelled}")
 }
 
-/// References within a schema, from its own root, as references within the whole document.
+/// Rewrites references within a schema, which start at its own root, as references within the whole document.
 fn anchor(schema: &mut Value, root: &str) {
     match schema {
         Value::Array(items) => items.iter_mut().for_each(|item| anchor(item, root)),
@@ -240,7 +240,7 @@ mod tests {
 
     #[test]
     fn every_route_of_the_api_has_a_row() {
-        // A new kind of route does not compile here until somebody decides.
+        // A new kind of route does not compile here until it is classified.
         fn is_api(route: &Route) -> bool {
             match route {
                 Route::Home | Route::Session | Route::Asset(_) | Route::Page(_) => false,
@@ -263,7 +263,7 @@ mod tests {
         }
         let rows: Vec<Route> = OPERATIONS.iter().map(sample).collect();
         assert!(rows.iter().all(is_api));
-        // 12 kinds without inner kinds, four verbs, four of resources, two decisions: each once.
+        // 12 routes without inner kinds, four verbs, four for resources, two decisions: each once.
         let kinds: std::collections::HashSet<String> =
             rows.iter().map(|route| format!("{route:?}")).collect();
         assert_eq!((kinds.len(), rows.len()), (22, 22));

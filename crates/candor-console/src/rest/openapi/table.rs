@@ -1,7 +1,7 @@
-//! Every operation of the API, one row each. What can be derived is not here: who may ask comes from the guard, what is answered
-//! where there is no room from `room`, the schemas of tools from the tools.
+//! Every operation of the API, one row each. Derived facts are elsewhere: access comes from the guard, the responses without
+//! capacity from `room`, and the schemas of tools from the tools.
 
-/// A row.
+/// One operation of the API.
 pub(super) struct Operation {
     pub(super) method: &'static str,
     pub(super) path: &'static str,
@@ -13,13 +13,13 @@ pub(super) struct Operation {
     pub(super) answers: &'static [Answer],
 }
 
-/// A shape by its name among the schemas.
+/// The name of a body's schema.
 pub(super) type Shape = &'static str;
 
 #[derive(Clone, Copy)]
 pub(super) struct Parameter {
     pub(super) name: &'static str,
-    /// Where it stands: `path`, `query`, `header`.
+    /// The location: `path`, `query` or `header`.
     pub(super) place: &'static str,
     pub(super) words: &'static str,
     pub(super) required: bool,
@@ -32,7 +32,7 @@ pub(super) enum BodyKind {
     Text,
     /// A text that cannot be empty.
     Name,
-    /// A number between these.
+    /// A number in this range, both ends included.
     Number(u64, u64),
 }
 
@@ -49,11 +49,11 @@ pub(super) enum Content {
     Json(Shape),
     /// A problem, as `application/problem+json`.
     Problem,
-    /// The one body that is as short as it has always been.
+    /// The short body of an unknown tool, which has only `error`.
     NoSuchTool,
-    /// Either of the two.
+    /// `NoSuchTool` or `Problem`.
     NoSuchToolOrProblem,
-    /// The result, or events on the way to it.
+    /// The result, or a stream of events that ends with it.
     Result,
     Events,
     /// Lines of JSON.
@@ -130,7 +130,7 @@ const FILTERS: &[Parameter] = &[
     query("before", "Before a time, or how long ago.", false),
 ];
 
-/// The answers to an operator's decision.
+/// The responses to an operator's decision.
 macro_rules! settled {
     ($shape:expr) => {
         &[
@@ -147,7 +147,7 @@ macro_rules! settled {
 
 const ABOUT_A_CALL: &[Answer] = &[BAD, NO_SUCH_TOOL, TOO_LARGE, NOT_JSON];
 
-/// What can become of a call that is not made.
+/// The responses to a call.
 macro_rules! called {
     ($not_found:expr) => {
         &[
@@ -172,7 +172,7 @@ macro_rules! called {
     };
 }
 
-/// The rows. Those of tools are repeated for each tool, with its own schema.
+/// The operations. Those of tools repeat for each tool, with its own schema.
 pub(super) const OPERATIONS: &[Operation] = &[
     Operation {
         method: "get",
