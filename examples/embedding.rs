@@ -1,4 +1,4 @@
-//! A shop's own axum app, with an MCP endpoint below `/assistant` and the console below `/admin`: what `docs/embedding.md` explains.
+//! A shop's own axum app, with an MCP endpoint under `/assistant` and the console under `/admin`. `docs/embedding.md` explains it.
 //!
 //! Run with `cargo run --example embedding`. `SHOP_LEDGER` names the ledger, `SHOP_SECRET` the file of the secret, `SHOP_URL` the public
 //! URL, and `SHOP_REPLICA` the replica.
@@ -39,7 +39,7 @@ pub(crate) struct Staff {
     pub(crate) operator: bool,
 }
 
-/// The app's own credentials: a token and whose it is. An app has a table of sessions, or verifies a JWT here.
+/// The app's own credentials: each token with its owner. A real app has a table of sessions, or verifies a JWT here.
 #[derive(Clone, Default)]
 pub(crate) struct Logins(pub(crate) HashMap<String, (String, Staff)>);
 
@@ -78,13 +78,13 @@ async fn order(
     }
 }
 
-/// What all replicas are given alike, except the name of each.
+/// Settings that all replicas share, except for the name of each.
 pub(crate) struct Settings {
     /// `sqlite:/var/lib/shop/ledger.db`, or `postgres://shop@db/shop` with candor's feature `postgres`.
     pub(crate) ledger: String,
     /// The lines of the secret file.
     pub(crate) secret: String,
-    /// `https://shop.example`, if a proxy makes the app known under it.
+    /// `https://shop.example`, if a proxy serves the app under this URL.
     pub(crate) public_url: Option<String>,
     pub(crate) replica: Option<String>,
 }
@@ -104,7 +104,7 @@ pub(crate) fn engine(settings: &Settings, shop: Shop, logins: Logins) -> Result<
     Ok(engine)
 }
 
-/// The app's own routes, and ours below two prefixes of its choice.
+/// Returns the app's own routes, and Candor's under two prefixes of the app's choice.
 pub(crate) fn app(settings: &Settings, engine: &Engine, shop: Shop) -> Result<Router, Failure> {
     let mut http = Http::default();
     if let Some(url) = &settings.public_url {

@@ -1,6 +1,6 @@
-//! Everything that the protocol has, small: the server that the official conformance suite is run against.
+//! A small server with every feature of the protocol, for the official conformance suite.
 //!
-//! Run with `cargo run --example everything`, then `cargo xtask conformance` to see it examined.
+//! Run with `cargo run --example everything`. `cargo xtask conformance` runs the suite against it.
 
 #[path = "everything/asking.rs"]
 mod asking;
@@ -57,7 +57,7 @@ async fn main() -> candor::Result<()> {
         .await
 }
 
-/// A tool without arguments.
+/// Creates a tool without arguments.
 fn simple<F, R, O>(name: &str, description: &str, handler: F) -> Arc<dyn Tool>
 where
     F: Fn(Ctx) -> R + Send + Sync + 'static,
@@ -69,7 +69,7 @@ where
     shown(tool.description(description))
 }
 
-/// The tools of this server are there to show the protocol, and say nothing of effects: callers expect the worst.
+/// Leaves a tool unclassified. These tools only show the protocol and declare no effects, so callers assume the worst case.
 fn shown(tool: JsonTool) -> Arc<dyn Tool> {
     Arc::new(tool.unclassified())
 }

@@ -1,7 +1,7 @@
-//! Files behind one tool that says of each call what it will do: reading is safe, appending adds, replacing and deleting
-//! destroy. Everything stays below one folder.
+//! Files behind one tool that declares the effect of each call: reading is safe, appending adds, replacing and deleting are
+//! destructive. All paths stay inside one folder.
 //!
-//! Run with `cargo run --example file_server -- --root DIR`, and ask it with any client:
+//! Run with `cargo run --example file_server -- --root DIR`, and evaluate a call with any client:
 //! `tools/annotations` with `{"name": "manage_files", "arguments": {"path": "notes.txt", "action": "read"}}`.
 
 use std::io::{self, ErrorKind, Write as _};

@@ -1,13 +1,13 @@
-//! Invoices in a database of their own: what can be repeated safely, what is made so by a key, what can be taken back, and
-//! what is looked at before it is done.
+//! Invoices in a database of their own: calls that are safe to retry, calls that a key makes safe to retry, calls that can be
+//! undone, and calls that need a preview.
 //!
-//! Here: sending invoices, and what stands beside them. `making`: making and finding them. `lifecycle`: changing and deleting them.
-//! `migrations`: changing the database that they are in, after a preview. `books`: the database. All but this file are `candor demo`'s, too.
+//! This file sends invoices, and has tools for issues and users. `making`: creating and finding invoices. `lifecycle`: changing and
+//! deleting them. `migrations`: changing the database after a preview. `books`: the database. `candor demo` uses these four, too.
 //!
 //! Run with `cargo run --example invoices -- --data invoices.db`, call `create_invoice` twice with one key, and see one
-//! invoice. Kill the server in between, and call again: one invoice, or an honest "nobody knows".
+//! invoice. Kill the server in between, and call again: one invoice, or an honest "outcome unknown".
 
-// Tools own their arguments, also those that only look at them.
+// Tools own their arguments, even if they only read them.
 #![allow(clippy::needless_pass_by_value)]
 
 #[path = "invoices/books.rs"]
@@ -76,7 +76,7 @@ fn upsert_user(
     books: State<Books>,
 ) -> Result<User, ToolError> {
     let mut db = books.open();
-    // Nobody else adds a version between the look and the row.
+    // No other process adds a version between the query and the insert.
     let change = db.transaction_with_behavior(TransactionBehavior::Immediate)?;
     let first = |sql: &str, of: &dyn ToSql| -> rusqlite::Result<Option<i64>> {
         change.query_row(sql, [of], |row| row.get(0)).optional()
@@ -84,7 +84,7 @@ fn upsert_user(
     let latest = "version = (SELECT max(version) FROM users AS other WHERE other.id = users.id)";
     let holder = first(&format!("SELECT id FROM users WHERE email = ? AND {latest}"), &email)?;
     let number = match (&id, holder) {
-        // One user for one address, however often they are created.
+        // One user for one address, however often a caller creates it.
         (None, Some(holder)) => holder,
         (None, None) => first("SELECT coalesce(max(id), 0) + ? FROM users", &1)?.unwrap_or(1),
         (Some(id), holder) => {
@@ -111,7 +111,7 @@ fn upsert_user(
 /// Sends the invoice to the customer via email. Idempotent: calling twice on the same invoice does not send duplicate emails.
 /// The customer receives the hosted payment link in the email body. This can be reverted by calling `revoke_sent_invoice` if
 /// sent in error.
-// What is declared is said already, in words of its own.
+// The description already says in its own words what is declared here.
 #[tool(changes, idempotent, blocking, undo = "revoke_sent_invoice", omit(retry, undo))]
 fn send_invoice_email(
     /// An id from list_invoices
@@ -123,7 +123,7 @@ fn send_invoice_email(
         format!("Please pay {} cents: https://pay.example/{invoice_id}", invoice.amount_cents);
     let row = number(&invoice_id);
     let mut db = books.open();
-    // The mail and the state of its invoice, or neither. A mail server would take it from the outbox.
+    // Store the mail and the state of its invoice together. A real mail server would take the mail from the outbox.
     let change = db.transaction()?;
     change.execute(
         "INSERT OR IGNORE INTO outbox (invoice, body) VALUES (?, ?)",
@@ -169,7 +169,7 @@ async fn main() -> candor::Result<()> {
     let options = Options::parse();
     let refused = |error| candor::Error::new(format!("{}: {error}", options.data.display()));
     let books = Books::at(&options.data).map_err(refused)?;
-    // Two databases served to one person share no keys.
+    // The path names the instance, so that two databases of one user share no keys.
     let instance = options.data.canonicalize()?;
     Server::new("invoices", "1.0.0")
         .instance(format!("sqlite:{}", instance.display()))

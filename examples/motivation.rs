@@ -1,4 +1,4 @@
-//! Three tools that do everything from reading to deleting, and say of each call which it is: files by action, files by
+//! Three tools that do everything from reading to deleting, and declare the effect of each call: files by action, files by
 //! operation, and an HTTP API by method and path.
 //!
 //! Run with `cargo run --example motivation -- --root DIR`. The API is a small stand-in for GitHub that this program starts

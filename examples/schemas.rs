@@ -3,7 +3,7 @@
 //! Run with `cargo run --example schemas`, and list its tools with any client: what is published is what the functions
 //! accept and return.
 
-// Tools own their arguments, also those that only look at them.
+// Tools own their arguments, even if they only read them.
 #![allow(clippy::needless_pass_by_value)]
 
 use std::collections::BTreeMap;
@@ -38,7 +38,7 @@ async fn get_temperature(city: String) -> f64 {
     72.5
 }
 
-// ---- choices and what may be left out
+// ---- choices and optional arguments
 
 #[candor::args]
 enum Mode {

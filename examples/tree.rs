@@ -1,4 +1,4 @@
-//! Resources as a tree: what stands beneath what, what each thing is before it is read, in which formats it can be had.
+//! Resources as a tree: their children, their metadata without the content, and their formats.
 //!
 //! Run with `cargo run --example tree --features files -- --root DIR` for a folder of yours at `file:///`, beside four trees that
 //! are always there:
@@ -8,7 +8,7 @@
 //! | `file:///projects/src` | a folder that gives its files when it is read |
 //! | `file:///docs/report.pdf` | one resource in two formats |
 //! | `db:///` | a SQLite database: tables, and rows in them (`--database FILE` for one of yours) |
-//! | `maze:///`, `numbers:///` | for clients to survive: a circle, and a tree without end |
+//! | `maze:///`, `numbers:///` | tests for clients: a circle, and a tree without end |
 
 #[path = "tree/database.rs"]
 mod database;
@@ -40,7 +40,7 @@ struct Flags {
 async fn main() -> candor::Result<()> {
     let flags = Flags::parse();
     let mut server = Server::new("tree", "1.0.0");
-    // First: whoever walks over all of it does not get past the numbers.
+    // First, because a client that walks all resources never gets past the numbers.
     if let Some(root) = flags.root {
         server = server.resources(Directory::open(root)?.at("file:///"));
     }

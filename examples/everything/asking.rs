@@ -1,4 +1,4 @@
-//! Tools that ask the person, the model or the client. Each is written once and works in both eras.
+//! Tools that ask the user, the model or the client. Each is written once and works in both eras.
 
 use std::sync::Arc;
 

@@ -7,7 +7,7 @@ use candor::tool::Tool;
 
 use crate::simple;
 
-/// What is offered at the moment.
+/// Whether the extra tool and the extra prompt are offered.
 #[derive(Clone, Default)]
 pub(crate) struct Switch(Arc<(AtomicBool, AtomicBool)>);
 

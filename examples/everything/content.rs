@@ -57,7 +57,7 @@ pub(crate) fn embedded(uri: &str, kind: &str, text: &str) -> Content {
     Content::resource(ResourceContents::of_text(uri, kind, text))
 }
 
-/// A tool whose result has a schema.
+/// Creates a tool whose result has a schema.
 fn structured() -> Arc<dyn Tool> {
     let input = json!({
         "type": "object",
@@ -71,12 +71,12 @@ fn structured() -> Arc<dyn Tool> {
         let sum = args["a"].as_f64().unwrap_or_default() + args["b"].as_f64().unwrap_or_default();
         Ok(Output::structured(json!({"sum": sum})))
     });
-    // As a definition from elsewhere may say that it has no title: no client may get to see the `null`.
+    // A definition from elsewhere may have a `null` title. No client may see the `null`.
     let untitled = |own: &mut ToolDefinition| own.extra.set("title", raw(&Value::Null));
     shown(add.description("Adds two numbers").output_schema(&output).define(untitled))
 }
 
-/// A tool with arguments that modern clients repeat in HTTP headers.
+/// Creates a tool with arguments that modern clients repeat in HTTP headers.
 fn mirrored() -> Arc<dyn Tool> {
     let schema = json!({
         "type": "object",

@@ -4,7 +4,7 @@ use candor::prelude::*;
 
 use crate::content::PNG;
 
-/// The resource that clients can watch; `test_touch_resource` says that it has changed.
+/// The resource that clients can subscribe to; `test_touch_resource` reports a change of it.
 pub(crate) const WATCHED: &str = "test://watched-resource";
 
 pub(crate) fn set() -> candor::Result<ResourceSet> {

@@ -1,4 +1,4 @@
-//! Tools that say something before they answer.
+//! Tools that send messages before their result.
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -43,7 +43,7 @@ async fn log_three(ctx: Ctx) -> Result<&'static str, ToolError> {
     Ok("Logged three times.")
 }
 
-/// A tool that takes its time: to be watched, or cancelled.
+/// Creates a slow tool, to watch its progress or to cancel it.
 fn wait() -> Arc<dyn Tool> {
     let schema = json!({
         "type": "object",

@@ -1,4 +1,4 @@
-//! The books: what is in them, and how they are read.
+//! The database: its tables, and how the tools read it.
 
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -81,7 +81,7 @@ impl Books {
     pub(crate) fn at(path: &Path) -> rusqlite::Result<Self> {
         let db = Connection::open(path)?;
         db.busy_timeout(Duration::from_secs(5))?;
-        // To turn a file to WAL needs it alone for a moment, and SQLite does not wait for that by itself.
+        // Switching a file to WAL needs exclusive access, and SQLite does not wait for it by itself.
         let turn = || db.pragma_update_and_check(None, "journal_mode", "WAL", |_| Ok(()));
         let mut tries = 0;
         while let Err(error) = turn() {
@@ -125,7 +125,8 @@ pub(crate) fn not_found(invoice_id: &str) -> ToolError {
         .not_started()
 }
 
-/// A failure is kept under its key like any other result, unless it is certain that nothing has happened.
+/// Converts a database error. The ledger stores a failure under its key like any other result, unless it is certain that nothing
+/// was run.
 pub(crate) fn unless_busy(error: rusqlite::Error) -> ToolError {
     match error.sqlite_error_code() {
         Some(ErrorCode::DatabaseBusy) => {

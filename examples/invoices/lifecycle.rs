@@ -1,4 +1,4 @@
-//! What becomes of an invoice. To change its state is preferred to deleting it, and every refusal says what to do instead.
+//! The lifecycle of invoices. A change of state is better than a deletion, and refusals say what to do instead.
 
 use candor::prelude::*;
 use rusqlite::{OptionalExtension as _, Transaction, params};
@@ -129,7 +129,7 @@ fn find(db: &Transaction<'_>, invoice_id: &str) -> rusqlite::Result<Option<Invoi
     db.query_row(of_id, [number(invoice_id)], Invoice::of).optional()
 }
 
-/// Gives an invoice another state. What was paid stays so, unless it is void.
+/// Sets the state of an invoice. A paid invoice can only become void.
 fn set(db: &Transaction<'_>, invoice: &Invoice, status: Status) -> Result<(), ToolError> {
     let id = &invoice.invoice_id;
     if invoice.status == Status::Paid && status != Status::Void {

@@ -1,4 +1,4 @@
-//! Making and finding invoices. To make one again with its key makes no other.
+//! Creates and finds invoices. A retry with the same key creates no second invoice.
 
 use candor::prelude::*;
 use rusqlite::params;
@@ -19,7 +19,7 @@ pub(crate) fn create_invoice(
     books: State<Books>,
 ) -> Result<Created, ToolError> {
     let db = books.open();
-    // Nothing here looks for the key: that this runs once for each is seen to before.
+    // No check of the key is needed: the server runs this once for each key.
     db.execute(
         "INSERT INTO invoices (customer_id, amount_cents, status, idempotency_key) VALUES (?, ?, ?, ?)",
         params![customer_id, amount_cents, Status::Draft, idempotency_key],
@@ -62,7 +62,7 @@ pub(crate) fn list_invoices(
         "SELECT id, customer_id, amount_cents, status FROM invoices \
          WHERE id > ?1 AND (?2 IS NULL OR status = ?2) ORDER BY id LIMIT ?3",
     )?;
-    // One more than wanted tells whether there are more.
+    // One extra row shows whether there are more.
     let found = list.query_map(params![after, status, i64::from(limit) + 1], Invoice::of)?;
     let mut invoices = found.collect::<Result<Vec<_>, _>>()?;
     let more = invoices.len() > limit as usize;

@@ -1,4 +1,4 @@
-//! Changes of the database itself: shown first, and done only as they were shown.
+//! Migrations of the database: previewed first, and run only as previewed.
 
 use candor::prelude::*;
 use rusqlite::Connection;
@@ -38,7 +38,7 @@ pub(crate) fn preview_migration(
         plan.tables.join(", "),
         columns.join(", ")
     );
-    // SQLite counts every change of the schema, whoever makes it.
+    // SQLite counts every change of the schema, also those of other processes.
     let version: i64 = db.query_row("PRAGMA schema_version", [], |row| row.get(0))?;
     Ok(Plan::new(shown, version.to_string()))
 }
@@ -63,7 +63,7 @@ pub(crate) fn execute_migration(
     Ok(format!("Migration {migration_id} applied."))
 }
 
-/// What is to be done, if it is not done yet.
+/// Returns the migration, if it is not applied yet.
 fn planned(db: &Connection, migration_id: &str) -> Result<&'static Migration, ToolError> {
     let known = MIGRATIONS.iter().find(|migration| migration.id == migration_id);
     let migration = known.ok_or_else(|| {

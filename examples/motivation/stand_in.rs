@@ -15,7 +15,7 @@ use tokio::net::{TcpListener, TcpStream};
 /// Repositories, each with the titles of its issues.
 pub(crate) type Repositories = BTreeMap<String, Vec<String>>;
 
-/// The API, and what it holds.
+/// The API and its data.
 #[derive(Clone)]
 pub(crate) struct StandIn {
     address: SocketAddr,
@@ -23,7 +23,7 @@ pub(crate) struct StandIn {
 }
 
 impl StandIn {
-    /// Starts it with one repository, `octocat/hello`.
+    /// Starts the API with one repository, `octocat/hello`.
     pub(crate) async fn start() -> io::Result<Self> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
         let first = BTreeMap::from([("octocat/hello".to_owned(), Vec::new())]);
@@ -37,7 +37,7 @@ impl StandIn {
         Ok(api)
     }
 
-    /// What it holds.
+    /// Returns the repositories.
     pub(crate) fn repositories(&self) -> Repositories {
         self.repositories.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -46,7 +46,7 @@ impl StandIn {
         change(&mut self.repositories.lock().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Asks it, as any client would. Answers with the status and the body.
+    /// Sends a request as any client would. Returns the status and the body.
     pub(crate) async fn request(
         &self,
         method: &str,

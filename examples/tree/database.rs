@@ -1,4 +1,4 @@
-//! A SQLite database as a tree: the trait is not made for files alone.
+//! A SQLite database as a tree: the trait is not only for files.
 
 use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -9,7 +9,7 @@ use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OpenFlags, Row};
 use serde_json::{Map, Value};
 
-/// How many rows are read along with their table. For all of them there is the list.
+/// How many rows a read of a table returns. Its list of children has all of them.
 const READ_ALONG: usize = 20;
 
 const MADE_UP: &str = "
@@ -52,7 +52,7 @@ impl Database {
         Ok(Self(Arc::new(Mutex::new(opened.map_err(candor::Error::new)?))))
     }
 
-    /// SQLite blocks, so it has a thread of its own to do it on.
+    /// Runs a query on a thread for blocking work, because SQLite blocks.
     async fn ask<T: Send + 'static>(
         &self,
         ask: impl FnOnce(&Connection) -> rusqlite::Result<T> + Send + 'static,
@@ -99,7 +99,7 @@ impl Resources for Database {
         page: Page<'_>,
         _: &Principal,
     ) -> Result<Option<Listing>, ToolError> {
-        // The last id, and not a number of rows to skip: what is added meanwhile moves nothing.
+        // Pages continue after the last id instead of skipping a number of rows, so rows that are added meanwhile shift nothing.
         let (after, limit) = (page.after.map(str::to_owned), page.limit);
         match Place::of(uri) {
             Some(Place::Database) => {
@@ -132,7 +132,7 @@ impl Resources for Database {
                 .ask(move |db| row(db, &table, id))
                 .await?
                 .map(|row| Value::Object(row).into())),
-            // A table gives its first rows, each a resource of its own.
+            // A read of a table returns its first rows, each as a resource of its own.
             Some(Place::Table(table)) => {
                 let rows = self.ask(move |db| {
                     let (table, ids) = ids(db, &table, i64::MIN, READ_ALONG)?;
@@ -173,7 +173,7 @@ fn describe_table(db: &Connection, table: &str) -> rusqlite::Result<Option<Resou
     Ok(Some(Resource::new(format!("db:///{table}"), table).described(about).listable()))
 }
 
-/// Tables whose names are words, so that URI and SQL need no quoting; and which number their rows.
+/// Tables whose names are words, so that URI and SQL need no quoting, and whose rows have a number.
 const TABLES: &str =
     "SELECT name FROM pragma_table_list WHERE schema = 'main' AND type = 'table' AND wr = 0
     AND name NOT LIKE 'sqlite%' AND name NOT GLOB '*[^A-Za-z0-9_]*' ORDER BY name";
@@ -199,7 +199,7 @@ fn schema(db: &Connection) -> rusqlite::Result<String> {
     Ok(statements.join(";\n"))
 }
 
-/// The table's name, checked, and the ids of its rows after this one.
+/// Returns the table's name, and the ids of its rows after this one. An unknown table has none.
 fn ids(
     db: &Connection,
     table: &str,

@@ -1,4 +1,4 @@
-//! Trees that no walk reaches the end of. Who walks them keeps count of where it has been, and of how deep it is.
+//! Trees without an end. A client that walks them has to track where it has been, and how deep it is.
 
 use candor::prelude::*;
 use candor::resource::{Contents, Listing, Offers, Page, Resources};
@@ -56,7 +56,7 @@ impl Resources for Maze {
     }
 }
 
-/// Every number has a million children, and they have children.
+/// Every number has a million children, and so has each child.
 pub(crate) struct Numbers;
 
 const BRANCHES: u64 = 1_000_000;

@@ -1,4 +1,4 @@
-//! What is known beforehand: a set of resources, some of them in folders.
+//! A fixed set of resources, some of them in folders.
 
 use candor::prelude::*;
 
@@ -19,7 +19,7 @@ pub(crate) fn tree() -> ResourceSet {
     ResourceSet::new()
         .folder(Resource::new("file:///projects/src", "src").of_type("inode/directory"), files)
         .resource(report, |uri, _| async move {
-            // The same, twice: who cannot show a PDF takes the text.
+            // The same content twice: a client that cannot show a PDF uses the text.
             Ok(vec![
                 ResourceContents::of_bytes(&uri, "application/pdf", &pdf()),
                 ResourceContents::of_text(&uri, "text/plain", text()),
@@ -31,7 +31,7 @@ fn text() -> String {
     format!("{:8192}", "Earnings were good.\n")
 }
 
-/// As large as reports are.
+/// Returns a PDF as large as reports usually are.
 fn pdf() -> Vec<u8> {
     let mut pdf = b"%PDF-1.4\n".to_vec();
     pdf.resize(102_400, b'\n');

@@ -1,4 +1,4 @@
-//! What is answered about a call: its hints, and further fields of its annotations.
+//! The annotations of a call: its hints, and further fields.
 
 use serde_json::{Map, Value};
 
@@ -35,7 +35,7 @@ impl Annotations {
         self
     }
 
-    /// Marks the call as one that touches nothing beyond the server's own world.
+    /// Marks the call as local: it touches no systems outside the server.
     #[must_use]
     pub fn closed_world(mut self) -> Self {
         self.hints = self.hints.closed_world();
@@ -54,7 +54,7 @@ impl Annotations {
         &self.fields
     }
 
-    /// Returns what is wrong with the fields.
+    /// Returns what is wrong with the fields, if anything.
     #[must_use]
     pub fn problem(&self) -> Option<String> {
         if let Some(name) = self.fields.keys().find(|name| HINT_NAMES.contains(&name.as_str())) {

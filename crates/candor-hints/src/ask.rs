@@ -1,23 +1,23 @@
-//! When a person is asked, by what a call would do.
+//! Which calls need approval, by their effect.
 
 use crate::hints::Hints;
 
-/// Which calls a person is asked about.
+/// Which calls need approval.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum AskLevel {
-    /// None: whoever uses the server decides for themselves.
+    /// None: callers decide on their own.
     #[default]
     Never,
-    /// Those that may change or delete what is there.
+    /// Calls that may change or delete existing data.
     Destructive,
-    /// Those that may change anything.
+    /// Calls that may change anything.
     Writes,
-    /// All.
+    /// All calls.
     Always,
 }
 
 impl AskLevel {
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -28,7 +28,7 @@ impl AskLevel {
         }
     }
 
-    /// Whether a call that does this is asked about.
+    /// Returns true if a call with these hints needs approval.
     #[must_use]
     pub const fn covers(self, hints: Hints) -> bool {
         match self {
@@ -40,19 +40,19 @@ impl AskLevel {
     }
 }
 
-/// What becomes of a call.
+/// What the policy says about a call.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Verdict {
-    /// It may start.
+    /// The call may start.
     Allow,
-    /// A person is asked first.
+    /// The call needs approval first.
     Ask,
-    /// It may not start.
+    /// The call may not start.
     Deny,
 }
 
 impl Verdict {
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -62,7 +62,7 @@ impl Verdict {
         }
     }
 
-    /// The one that has this word.
+    /// Returns the verdict of a word.
     #[must_use]
     pub fn of_word(word: &str) -> Option<Self> {
         [Self::Allow, Self::Ask, Self::Deny].into_iter().find(|one| one.as_str() == word)

@@ -1,18 +1,18 @@
-//! What somebody said, and what it means.
+//! Declared hints, and what they mean.
 
 use crate::effect::Effect;
 use crate::hints::Hints;
 
-/// Hints as somebody declared them: each may be missing.
+/// Hints as declared. Each may be missing.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct DeclaredHints {
-    /// Changes nothing.
+    /// The call changes nothing.
     pub read_only: Option<bool>,
-    /// May change or delete what is there.
+    /// The call may change or delete existing data.
     pub destructive: Option<bool>,
     /// A second call has no further effect.
     pub idempotent: Option<bool>,
-    /// May touch what is outside.
+    /// The call may touch systems outside the server.
     pub open_world: Option<bool>,
     /// The effect, beside the hints: it tells changes from deletions, which hints cannot.
     pub effect: Option<Effect>,
@@ -30,16 +30,16 @@ pub struct EffectiveHints {
 /// Where a hint comes from.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum HintSource {
-    /// Somebody said so, for every call of the tool.
+    /// Declared, for every call of the tool.
     Declared,
-    /// Nobody said anything, so the protocol's default holds: the risky one.
+    /// Not declared, so the protocol's default applies: the risky one.
     Default,
-    /// Found out for these very arguments.
+    /// Evaluated for these arguments.
     Resolved,
 }
 
 impl HintSource {
-    /// The word for it.
+    /// Returns the word for it.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -51,8 +51,8 @@ impl HintSource {
 }
 
 impl DeclaredHints {
-    /// What it means. The only way to read a declaration: gaps are filled with the protocol's defaults, and a tool that declares
-    /// itself both read-only and destructive counts as the worst case. An effect that is milder than the hints does not count.
+    /// Returns what the declaration means. This is the only way to read it: the protocol's defaults fill the gaps, and a tool that
+    /// declares itself both read-only and destructive counts as the worst case. An effect that is milder than the hints is ignored.
     #[must_use]
     pub fn effective(&self) -> EffectiveHints {
         let source = |said: Option<bool>| match said {
@@ -76,7 +76,7 @@ impl DeclaredHints {
 }
 
 impl EffectiveHints {
-    /// Hints that were found out for certain arguments.
+    /// Creates hints that were evaluated for certain arguments.
     #[must_use]
     pub const fn resolved(hints: Hints) -> Self {
         Self { hints, sources: [HintSource::Resolved; 4] }

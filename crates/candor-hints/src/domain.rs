@@ -1,4 +1,4 @@
-//! The values that an argument can have, and how they differ to the tests of a table.
+//! The values that an argument can have, and which of them the tests of a table tell apart.
 
 use std::fmt;
 use std::sync::Arc;
@@ -8,16 +8,16 @@ use serde_json::Value;
 use crate::language;
 use crate::test::{Condition, ConditionMatch};
 
-/// The values that an argument can have: all of them, and perhaps more where that is not known.
+/// The values that an argument can have: all of them, and perhaps more if the exact set is unknown.
 #[derive(Debug, Clone, Default)]
 pub struct Domain {
-    /// What is known of each [step](crate::Pointer::steps) to the argument. Of steps that are not here, anything is possible.
+    /// What is known of each [step](crate::Pointer::steps) to the argument. A step that is not listed may be missing or `null`.
     pub steps: Vec<Step>,
     /// The values that callers can send.
     pub given: Vec<ValueClass>,
 }
 
-/// A step on the way to an argument.
+/// A step on the path to an argument.
 #[derive(Debug, Clone, Copy)]
 pub struct Step {
     /// A caller can leave it out.
@@ -26,7 +26,7 @@ pub struct Step {
     pub null: bool,
 }
 
-/// Values of which the same is known.
+/// Values that share a description.
 #[derive(Clone)]
 pub struct ValueClass {
     /// These values and no others.
@@ -43,31 +43,31 @@ pub struct ValueClass {
     pub accepts: Arc<dyn Fn(&Value) -> bool + Send + Sync>,
 }
 
-/// Numbers from here to there.
+/// A range of numbers.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Numbers {
-    /// None is smaller.
+    /// No number is smaller.
     pub least: Option<f64>,
-    /// None is larger.
+    /// No number is larger.
     pub greatest: Option<f64>,
     /// All are whole multiples of this whole number.
     pub step: Option<f64>,
 }
 
-/// Numbers of characters.
+/// A range of lengths, in characters.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Lengths {
-    /// None is shorter.
+    /// No string is shorter.
     pub least: usize,
-    /// None is longer.
+    /// No string is longer.
     pub greatest: Option<usize>,
 }
 
-/// What each test finds, for values that no test tells apart.
+/// The result of each test, for values that no test tells apart.
 pub(crate) type Cell = Vec<ConditionMatch>;
 
 impl Domain {
-    /// Any value, or none.
+    /// Returns the domain of an argument that may have any value, or none.
     #[must_use]
     pub fn anything() -> Self {
         Self { steps: Vec::new(), given: vec![ValueClass::anything()] }
@@ -79,7 +79,7 @@ impl Domain {
 }
 
 impl ValueClass {
-    /// Any value.
+    /// Returns the class of all values.
     #[must_use]
     pub fn anything() -> Self {
         Self {
@@ -92,7 +92,7 @@ impl ValueClass {
         }
     }
 
-    /// Adds what the tests find of these values. False if that is too much to find out.
+    /// Adds the cells of these values. Returns false if that takes too long.
     pub(crate) fn cells(&self, tests: &[&Condition], cells: &mut Vec<Cell>) -> bool {
         let look = |value: &Value| -> Cell { tests.iter().map(|t| t.look(Some(value))).collect() };
         let accepted = |value: &&Value| !value.is_null() && (self.accepts)(value);
@@ -132,7 +132,7 @@ impl ValueClass {
         }
     }
 
-    /// Numbers that no test names, and no bound: those at a bound, and those between two.
+    /// Adds the cells of numbers that no test lists: those at a mark, and those between two. Marks are bounds and tested numbers.
     fn add_numbers(&self, numbers: Numbers, tests: &[&Condition], cells: &mut Vec<Cell>) {
         let mut marks: Vec<f64> = tests
             .iter()
@@ -149,7 +149,7 @@ impl ValueClass {
                     cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
                 }
             } else {
-                // Several numbers are rounded to this one, and a test that names one does not find the others.
+                // Several numbers round to this one, and a test that names one does not match the others.
                 cells.push(tests.iter().map(|test| test.look(Some(&value))).collect());
                 let other = |test: &&Condition| match test {
                     Condition::OneOf(_) => ConditionMatch::No,
@@ -169,7 +169,7 @@ impl ValueClass {
 }
 
 impl Numbers {
-    /// A number that is found like those between two marks. None if there is none.
+    /// Returns a number that represents those between two marks. Returns `None` if there are none.
     fn between(&self, from: f64, to: f64) -> Option<f64> {
         let outside = self.least.is_some_and(|least| to <= least)
             || self.greatest.is_some_and(|greatest| from >= greatest);
@@ -190,7 +190,7 @@ impl Numbers {
     }
 }
 
-/// Returns true if no other number is rounded to this one.
+/// Returns true if no other number rounds to this one.
 fn is_exact(number: f64) -> bool {
     number.abs() < 9_007_199_254_740_992.0
 }

@@ -1,4 +1,4 @@
-//! What a call does to what is there, and the words for it.
+//! What a call does to existing data, and the words for it.
 
 use std::fmt;
 
@@ -8,27 +8,27 @@ use crate::pointer::Pointer;
 use crate::table::{EffectRow, EffectTable};
 use crate::test::Condition;
 
-/// What a call does to what is there, as its author declares it.
+/// What a call does to existing data, as its author declares it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Effect {
     /// Changes nothing.
     Reads,
-    /// Only adds: everything that was there stays as it was.
+    /// Only adds: existing data stays as it is.
     Adds,
-    /// Changes what is there.
+    /// Changes existing data.
     Changes,
-    /// Removes what is there, or makes it unusable.
+    /// Deletes existing data, or makes it unusable.
     Deletes,
-    /// Changes or deletes: all that the protocol's hints alone can say of a destructive call.
+    /// Changes or deletes: the protocol's hints alone do not tell which.
     ChangesOrDeletes,
 }
 
 impl Effect {
-    /// All of them, the least risky first.
+    /// All effects, the least risky first.
     pub const ALL: [Self; 5] =
         [Self::Reads, Self::Adds, Self::Changes, Self::Deletes, Self::ChangesOrDeletes];
 
-    /// The effect that the protocol's hints tell of.
+    /// Returns the effect that the protocol's hints imply.
     #[must_use]
     pub const fn from_hints(read_only: bool, destructive: bool) -> Self {
         match (read_only, destructive) {
@@ -38,7 +38,7 @@ impl Effect {
         }
     }
 
-    /// The word for it, for programs.
+    /// Returns the word for it, for programs.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -68,7 +68,7 @@ impl Effect {
         if (self as u8) < (other as u8) { other } else { self }
     }
 
-    /// Returns true if this is not riskier than the other. What may change or delete is as risky as what deletes.
+    /// Returns true if this is not riskier than the other. An effect that may change or delete is as risky as one that deletes.
     #[must_use]
     pub const fn is_at_most(self, bound: Self) -> bool {
         self.risk() <= bound.risk()
@@ -83,7 +83,7 @@ impl Effect {
         }
     }
 
-    /// Returns the effect that hints tell of together with the one declared beside them. A declared effect makes destructive hints
+    /// Returns the effect of hints, refined by the one declared beside them. A declared effect makes destructive hints
     /// exact, and never makes a call safer than its hints.
     #[must_use]
     pub(crate) const fn refined_by(self, declared: Option<Self>) -> Self {
@@ -127,7 +127,7 @@ impl Effect {
         Some((effect, current.map_or(rest, |(_, current)| current)))
     }
 
-    /// Returns the label for people.
+    /// Returns the label for users.
     const fn label(self) -> &'static str {
         match self {
             Self::Reads => "Reads",
@@ -156,14 +156,14 @@ const FORMER_RESTS: [(&str, &str); 4] = [
     ("not repeatable · reaches outside", "not safe to retry · external"),
 ];
 
-/// What parts the words of a line.
+/// The separator of the parts of a line.
 const BETWEEN: &str = " · ";
 
 /// The label of a tool that declares nothing. The policy treats it as the worst case.
 pub const UNCLASSIFIED: &str = "Unclassified";
 
 impl EffectiveHints {
-    /// Returns true if nothing at all is declared: the hints are only what must be assumed.
+    /// Returns true if nothing is declared, so that the hints are only an assumption.
     #[must_use]
     pub fn is_unclassified(&self) -> bool {
         self.sources == [HintSource::Default; 4] && self.hints == Hints::WORST
@@ -198,7 +198,7 @@ impl Hints {
     }
 }
 
-/// Writes the label for people.
+/// Writes the label for users.
 impl fmt::Display for Effect {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(self.label())
@@ -206,7 +206,7 @@ impl fmt::Display for Effect {
 }
 
 impl EffectTable {
-    /// What the rows say, a line each, for people: `action is "read": Reads · safe to retry · local`.
+    /// Returns the rows in words for users, one line each: `action is "read": Reads · safe to retry · local`.
     #[must_use]
     pub fn in_words(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
@@ -222,7 +222,7 @@ impl EffectTable {
 }
 
 impl EffectRow {
-    /// What must hold, for people: `action is "read" and path is at or below /public`.
+    /// Returns the condition of the row in words for users: `action is "read" and path is at or below /public`.
     #[must_use]
     pub fn condition(&self) -> String {
         let tests: Vec<String> = self.tests().iter().map(|(at, test)| test.describe(at)).collect();
@@ -231,7 +231,7 @@ impl EffectRow {
 }
 
 impl Condition {
-    /// The test of this argument, for people: `action is "read"`.
+    /// Returns the test of this argument in words for users: `action is "read"`.
     #[must_use]
     pub fn describe(&self, at: &Pointer) -> String {
         let name = at.as_str().trim_start_matches('/').replace('/', ".");

@@ -27,28 +27,28 @@ pub struct Hints {
 }
 
 impl Hints {
-    /// Nothing is known: it may change or delete anything, again with every call, and reach outside.
+    /// Nothing is known: it may change or delete anything, again with every call, and reach external systems.
     pub const WORST: Self = Self::from_effect(Effect::ChangesOrDeletes);
 
-    /// Changes nothing, here or anywhere; what it reads may be outside.
+    /// Changes nothing, here or anywhere; it may read from external systems.
     pub const READS: Self = Self::from_effect(Effect::Reads);
 
-    /// Adds something each time, and leaves everything that was there as it was.
+    /// Adds something each time, and leaves existing data as it is.
     pub const ADDS: Self = Self::from_effect(Effect::Adds);
 
-    /// Changes something that was there.
+    /// Changes existing data.
     pub const CHANGES: Self = Self::from_effect(Effect::Changes);
 
-    /// Removes something that was there, or makes it unusable.
+    /// Deletes existing data, or makes it unusable.
     pub const DELETES: Self = Self::from_effect(Effect::Deletes);
 
-    /// Returns the riskiest hints of this effect: not safe to retry unless it reads, and open to the world.
+    /// Returns the riskiest hints of this effect: not safe to retry unless it reads, and external.
     #[must_use]
     pub const fn from_effect(effect: Effect) -> Self {
         Self { effect, idempotent: matches!(effect, Effect::Reads), open_world: true }
     }
 
-    /// Returns the hints of the protocol's four booleans. They do not tell changes from deletions, and what only reads is not
+    /// Returns the hints of the protocol's four booleans. They do not tell changes from deletions. A read-only call is not
     /// destructive, whatever else is declared.
     #[must_use]
     pub const fn new(
@@ -61,51 +61,51 @@ impl Hints {
         Self { effect, idempotent: idempotent || read_only, open_world }
     }
 
-    /// Returns what the call does to what is there.
+    /// Returns the effect of the call.
     #[must_use]
     pub const fn effect(self) -> Effect {
         self.effect
     }
 
-    /// The same, but a second call with the same arguments has no further effect.
+    /// Marks the call as safe to retry: a second call with the same arguments has no further effect.
     #[must_use]
     pub const fn repeatable(mut self) -> Self {
         self.idempotent = true;
         self
     }
 
-    /// The same, but it touches nothing beyond the server's own world.
+    /// Marks the call as local: it touches no systems outside the server.
     #[must_use]
     pub const fn closed_world(mut self) -> Self {
         self.open_world = false;
         self
     }
 
-    /// Changes nothing.
+    /// Returns true if the call changes nothing.
     #[must_use]
     pub const fn is_read_only(self) -> bool {
         matches!(self.effect, Effect::Reads)
     }
 
-    /// May change or delete what is there.
+    /// Returns true if the call may change or delete existing data.
     #[must_use]
     pub const fn is_destructive(self) -> bool {
         self.effect.is_destructive()
     }
 
-    /// A second call with the same arguments has no further effect.
+    /// Returns true if a second call with the same arguments has no further effect.
     #[must_use]
     pub const fn is_idempotent(self) -> bool {
         self.idempotent
     }
 
-    /// May touch what is outside the server's own world.
+    /// Returns true if the call may touch systems outside the server.
     #[must_use]
     pub const fn is_open_world(self) -> bool {
         self.open_world
     }
 
-    /// The least that is as risky as either.
+    /// Returns the least hints that are as risky as either.
     #[must_use]
     pub const fn join(self, other: Self) -> Self {
         Self {
@@ -123,7 +123,7 @@ impl Hints {
             && (!self.open_world || bound.open_world)
     }
 
-    /// The same as a declaration: everything is said.
+    /// Returns these hints as a complete declaration.
     #[must_use]
     pub const fn declared(self) -> DeclaredHints {
         DeclaredHints {

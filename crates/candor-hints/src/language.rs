@@ -1,7 +1,7 @@
-//! Which outcomes the path tests of an argument can have together.
+//! Finds which results the path tests of an argument can have together.
 //!
-//! Reads all strings at once, letter by letter: strings that no pattern tells apart so far are in one state. The number of states
-//! is finite, so each combination of outcomes that some string has is found.
+//! The search reads all strings at once, letter by letter: strings that no pattern tells apart so far are in one state. The
+//! number of states is finite, so the search finds each combination of results that some string has.
 
 use std::collections::HashSet;
 
@@ -11,13 +11,13 @@ use crate::domain::{Cell, Lengths};
 use crate::path::{Path, is_ambiguous};
 use crate::test::{Condition, ConditionMatch};
 
-/// Steps that are taken at most: one for each letter that is tried, and each part of a pattern.
+/// Maximum number of steps: one for each letter to try and each part of a pattern.
 const BUDGET: usize = 2_000_000;
 
-/// Shorter strings are told apart by their length; longer ones seldom matter.
+/// Minimum lengths up to this one are respected. A larger one seldom matters, and is ignored.
 const COUNTED: usize = 128;
 
-/// What the tests find of strings of these lengths that no test names. None if that takes too long to find out.
+/// Returns the cells of strings of these lengths that no test names. Returns `None` if that takes too long.
 pub(crate) fn cells(tests: &[&Condition], lengths: Lengths) -> Option<HashSet<Cell>> {
     let patterns: Vec<Option<Pattern>> = tests.iter().map(|test| Pattern::of(test)).collect();
     if patterns.iter().all(Option::is_none) {
@@ -65,7 +65,7 @@ fn outcomes(tests: &[&Condition], patterns: &[Option<Pattern>], state: &State) -
     tests.iter().zip(patterns).zip(&state.reached).map(find).collect()
 }
 
-/// The letters that are told apart, and some that are not.
+/// Returns the letters that the tests tell apart, and some that they do not.
 fn alphabet(patterns: &[Option<Pattern>], named: &[&str]) -> Vec<char> {
     let tokens = patterns.iter().flatten().flat_map(|pattern| &pattern.tokens);
     let mut letters: HashSet<char> = named.iter().flat_map(|text| text.chars()).collect();
@@ -74,14 +74,14 @@ fn alphabet(patterns: &[Option<Pattern>], named: &[&str]) -> Vec<char> {
         _ => None,
     }));
     let fresh = |mut range: std::ops::RangeInclusive<char>| range.find(|c| !letters.contains(c));
-    // A drive has a Latin letter.
+    // One of them is Latin, because a drive has a Latin letter.
     let others = [fresh('a'..='z').or_else(|| fresh('A'..='Z')), fresh('\u{e000}'..='\u{f8ff}')];
     let others: Vec<char> = others.into_iter().flatten().collect();
     letters.extend(['/', '.', '~', ':', '%'].into_iter().chain(others));
     letters.into_iter().collect()
 }
 
-/// A pattern as the letters that it takes, of a path in which a slash is in front of each name and none after the last.
+/// A pattern as tokens. They match a path with a slash in front of each name and none after the last.
 struct Pattern {
     absolute: bool,
     abnormal: bool,
@@ -124,7 +124,7 @@ impl Pattern {
         Some(Self { absolute: path.absolute, abnormal: false, tokens })
     }
 
-    /// Adds what is reached without a letter.
+    /// Adds the positions that are reached without a letter.
     fn settle(&self, reached: &mut ReachedStates) {
         for at in 0..self.tokens.len() {
             let [before, within] = reached[at];
@@ -152,17 +152,17 @@ impl Pattern {
     }
 }
 
-/// For each number of tokens, whether they can be what was read so far; and whether the token behind them takes names and is within
-/// one.
+/// For each number of tokens: whether they can match what was read so far, and whether the next token matches names and is
+/// within one.
 type ReachedStates = Vec<[bool; 2]>;
 
-/// What there is to know of the letters so far.
+/// All that matters about the letters so far.
 #[derive(Clone, PartialEq, Eq, Hash)]
 struct State {
     shape: Shape,
     /// For each test; empty for those without a pattern.
     reached: Vec<ReachedStates>,
-    /// The letters themselves, if a string begins with them that a test names.
+    /// The letters themselves, if they begin a string that a test names.
     prefix: Option<String>,
 }
 
@@ -173,7 +173,7 @@ enum Shape {
     Path { absolute: bool, after_slash: bool, first: FirstName, ends_badly: bool },
 }
 
-/// How far the first name is.
+/// How much of the first name was read.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum FirstName {
     Empty,
@@ -197,7 +197,7 @@ impl State {
         }
     }
 
-    /// Whether it is a path in normal form: then, whether it is absolute.
+    /// Returns whether the path is absolute. Returns `None` if it is not in normal form.
     fn path(&self) -> Option<bool> {
         match self.shape {
             Shape::Path { absolute, ends_badly: false, .. } => Some(absolute),
@@ -217,7 +217,7 @@ impl State {
         match (shape, letter) {
             // All such strings are alike.
             (Shape::Abnormal, _) => reached.iter_mut().for_each(Vec::clear),
-            // The slash counts if a name follows.
+            // A slash counts only if a name follows.
             (_, '/') => {}
             _ => {
                 let begins = !matches!(self.shape, Shape::Path { after_slash: false, .. });
@@ -236,7 +236,7 @@ impl State {
 }
 
 impl Shape {
-    /// The shape after one more letter: what [`Path::read`] says, letter by letter.
+    /// Returns the shape after one more letter. Does what [`Path::read`] does, letter by letter.
     fn after(self, letter: char) -> Self {
         let (absolute, after_slash, first, ends_badly) = match self {
             Self::Abnormal => return self,

@@ -1,11 +1,11 @@
-//! What a tool call may do to the world.
+//! What a tool call may do.
 //!
-//! - [`Effect`]: what a call does to what is there: reads, adds, changes, deletes.
-//! - [`Hints`]: the effect, whether a call is safe to retry and whether it reaches outside, in an order of risk with a join.
+//! - [`Effect`]: what a call does to existing data: reads, adds, changes, deletes.
+//! - [`Hints`]: the effect, whether a call is safe to retry and whether it is external, in an order of risk with a join.
 //! - [`Annotations`]: the hints of a call, and further fields that are passed on.
 //! - [`DeclaredHints`]: what an author declared, with gaps; [`DeclaredHints::effective`] is the only way to read it.
-//! - [`EffectTable`]: from a call's arguments to its hints, as data. From one table come the hints of a call, of a call that is
-//!   not complete yet, and the worst case of the tool.
+//! - [`EffectTable`]: maps a call's arguments to its hints, as data. One table gives the hints of a call and of an incomplete
+//!   call, and the worst case of the tool.
 //! - [`Domain`]: the values that an argument can have. With it, [`EffectTable::flaws`] finds the rows that no call matches.
 //!
 //! ```
@@ -18,11 +18,11 @@
 //!     .closed_world();
 //! assert!(table.of(&json!({"action": "read"})).is_read_only());
 //! assert!(table.of(&json!({"action": "delete"})).is_destructive());
-//! // Not in the table: nothing is known, so the worst is.
+//! // No row matches, so the worst case applies.
 //! assert_eq!(table.of(&json!({"action": "shred"})), Hints::WORST.closed_world());
 //! ```
 //!
-//! Knows JSON values; knows nothing of schemas, tools or the protocol.
+//! This crate handles JSON values. It knows nothing of schemas, tools or the protocol.
 
 mod annotations;
 mod ask;

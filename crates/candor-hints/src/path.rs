@@ -11,7 +11,7 @@ use std::fmt;
 /// A path in normal form.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Path<'a> {
-    /// Begins with a slash.
+    /// The path begins with a slash.
     pub(crate) absolute: bool,
     /// The names, without slashes.
     pub(crate) names: Vec<&'a str>,
@@ -20,7 +20,7 @@ pub(crate) struct Path<'a> {
 /// Why a path is not in normal form.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Abnormal {
-    /// There is no path.
+    /// The text is empty.
     Empty,
     /// It has a character that programs read differently.
     Character(char),
@@ -53,7 +53,7 @@ pub(crate) fn is_ambiguous(c: char) -> bool {
 }
 
 impl<'a> Path<'a> {
-    /// Reads a path in normal form: names separated by one slash each, with a slash before them or not; one slash after them
+    /// Reads a path in normal form: names separated by one slash each, with an optional slash before them. One slash after them
     /// changes nothing.
     pub(crate) fn read(text: &'a str) -> Result<Self, Abnormal> {
         if let Some(c) = text.chars().find(|c| is_ambiguous(*c)) {
@@ -83,14 +83,14 @@ impl<'a> Path<'a> {
     }
 }
 
-/// Whether a path lies at or below a place.
+/// Returns true if a path is a place or inside it.
 pub(crate) fn is_below(path: &[&str], place: &[&str]) -> bool {
     path.starts_with(place)
 }
 
-/// Whether a path fits a pattern: `*` is any part of one name, `**` any number of names.
+/// Returns true if a path matches a pattern: `*` is any part of one name, `**` any number of names.
 pub(crate) fn fits(path: &[&str], pattern: &[&str]) -> bool {
-    // Row by row of the usual table, so that no pattern can take more than its length times the path's.
+    // Fill the usual table row by row, so that no pattern takes more steps than its length times the path's.
     let mut reached = vec![false; path.len() + 1];
     reached[0] = true;
     for part in pattern {
@@ -111,7 +111,7 @@ pub(crate) fn fits(path: &[&str], pattern: &[&str]) -> bool {
     reached[path.len()]
 }
 
-/// Whether one name fits one part of a pattern.
+/// Returns true if one name matches one part of a pattern.
 fn name_fits(name: &str, pattern: &str) -> bool {
     let mut pieces = pattern.split('*');
     let first = pieces.next().unwrap_or_default();

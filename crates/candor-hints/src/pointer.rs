@@ -1,4 +1,4 @@
-//! Where in the arguments to look.
+//! Pointers into the arguments of a call.
 
 use std::fmt;
 
@@ -9,32 +9,32 @@ use serde_json::Value;
 pub struct Pointer(String);
 
 impl Pointer {
-    /// The value there, if there is one. `null` is none: it says as little.
+    /// Returns the value there, if there is one. `null` counts as absent.
     #[must_use]
     pub fn find<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         arguments.pointer(&self.0).filter(|value| !value.is_null())
     }
 
-    /// The name of the argument, if the pointer names an argument itself.
+    /// Returns the name of the argument, if the pointer names a whole argument.
     #[must_use]
     pub fn argument(&self) -> Option<&str> {
         self.0.strip_prefix('/').filter(|name| !name.contains(['/', '~']))
     }
 
-    /// The pointers on the way here, from the argument itself on; the last is this one.
+    /// Returns the pointers on the path here, from the argument itself on. The last one is this pointer.
     pub fn steps(&self) -> impl Iterator<Item = Self> {
         let ends = self.0.match_indices('/').skip(1).map(|(at, _)| at).chain([self.0.len()]);
         ends.map(|end| Self(self.0[..end].to_owned()))
     }
 
-    /// The name of the last member on the way.
+    /// Returns the name of the last member on the path.
     #[must_use]
     pub fn name(&self) -> String {
         let last = self.0.rsplit('/').next().unwrap_or_default();
         last.replace("~1", "/").replace("~0", "~")
     }
 
-    /// The pointer as text.
+    /// Returns the pointer as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0
@@ -42,7 +42,7 @@ impl Pointer {
 }
 
 impl From<&str> for Pointer {
-    /// From a pointer, or from the bare name of an argument.
+    /// Creates a pointer from its text, or from the bare name of an argument.
     fn from(text: &str) -> Self {
         if text.starts_with('/') {
             Self(text.to_owned())

@@ -1,8 +1,8 @@
-//! Which rows of a table some call matches first.
+//! Finds the rows of a table that some call matches first.
 //!
-//! Calls that no test tells apart are in one cell, argument by argument. A row is dead if no choice of cells fits it and none of the
-//! rows before it. Arguments are looked at as if each could have any of its values beside any of the others', so a row may stay that
-//! no call matches, and none goes that a call matches.
+//! For each argument, values that no test tells apart are in one cell. A row is dead if no choice of cells matches it and none
+//! of the rows before it. The search treats arguments as independent of each other. So it may miss a dead row, but it never
+//! reports a row that some call matches first.
 
 use serde_json::Value;
 
@@ -15,9 +15,9 @@ use crate::test::{Condition, ConditionMatch};
 /// Why a row of a table is a mistake. Rows are counted from 0.
 #[derive(Debug, Clone, PartialEq)]
 pub enum RowFlaw<'t> {
-    /// The pattern of a test is no path in normal form.
+    /// The pattern of a test is not a path in normal form.
     Pattern {
-        /// Where it looks.
+        /// The argument.
         at: &'t Pointer,
         /// The test.
         test: &'t Condition,
@@ -26,31 +26,31 @@ pub enum RowFlaw<'t> {
     },
     /// No value of the argument passes the test.
     Test {
-        /// Where it looks.
+        /// The argument.
         at: &'t Pointer,
         /// The test.
         test: &'t Condition,
     },
     /// The argument never has one of the values that the test names.
     Value {
-        /// Where it looks.
+        /// The argument.
         at: &'t Pointer,
         /// The value.
         value: &'t Value,
     },
     /// No value passes all tests of one argument.
     Contradiction {
-        /// Where they look.
+        /// The argument.
         at: &'t Pointer,
     },
-    /// Every call that fits the row fits an earlier one, or is unclear there.
+    /// Every call that matches the row matches an earlier one, or is unclear there.
     Covered {
-        /// The earlier rows that are enough for this.
+        /// Earlier rows that suffice for this.
         by: Vec<usize>,
     },
 }
 
-/// Choices that are tried for a row.
+/// Maximum number of choices to try for a row.
 const BUDGET: usize = 20_000;
 
 impl EffectTable {
@@ -61,7 +61,7 @@ impl EffectTable {
         (0..self.rows().len()).filter_map(|row| Some((row, reach.flaw(row)?))).collect()
     }
 
-    /// Returns true if every call fits some row, or is unclear.
+    /// Returns true if every call matches some row, or is unclear.
     pub fn covers(&self, domain: impl Fn(&Pointer) -> Domain) -> bool {
         let all: Vec<usize> = (0..self.rows().len()).collect();
         !Reach::of(self, &domain).is_first(None, &all)
@@ -73,11 +73,11 @@ struct Reach<'t> {
     places: Vec<Place<'t>>,
 }
 
-/// All that is asked of one argument.
+/// All tests of one argument.
 struct Place<'t> {
     at: &'t Pointer,
     tests: Vec<&'t Condition>,
-    /// None if there are too many.
+    /// `None` if there are too many.
     cells: Option<Vec<Cell>>,
     domain: Domain,
 }
@@ -131,7 +131,7 @@ impl<'t> Reach<'t> {
         if self.is_first(Some(row), &earlier) {
             return None;
         }
-        // The last ones are the likeliest to be without meaning here.
+        // Try to drop the last rows first: they are the least likely to matter.
         for at in (0..row).rev() {
             let without: Vec<usize> = earlier.iter().copied().filter(|one| *one != at).collect();
             if !self.is_first(Some(row), &without) {
@@ -161,7 +161,7 @@ impl<'t> Reach<'t> {
         cells.is_none_or(|cells| cells.iter().any(|cell| cell[0] == ConditionMatch::Yes))
     }
 
-    /// Returns true if some call fits a row and none of the earlier ones. Without a row: if some call fits none.
+    /// Returns true if some call matches a row and none of the earlier ones. Without a row, returns true if some call matches none.
     fn is_first(&self, row: Option<usize>, earlier: &[usize]) -> bool {
         let mut choices: Vec<Vec<Rows>> = Vec::new();
         for place in &self.places {
@@ -175,7 +175,7 @@ impl<'t> Reach<'t> {
             }
             choices.push(excluded);
         }
-        // What most depends on comes first.
+        // Arguments with the fewest choices come first.
         choices.sort_by_key(Vec::len);
         let mut rest = Rows::none(earlier.len());
         let mut reachable = vec![rest.clone()];
@@ -189,7 +189,7 @@ impl<'t> Reach<'t> {
     }
 }
 
-/// Returns true if one choice for each argument excludes all rows; also if that takes too long to find out.
+/// Returns true if one choice for each argument excludes all rows, or if the search takes too long.
 fn search(choices: &[Vec<Rows>], reachable: &[Rows], excluded: &Rows, budget: &mut usize) -> bool {
     let mut at_best = excluded.clone();
     at_best.add(&reachable[0]);
@@ -214,7 +214,7 @@ impl Place<'_> {
         tests.iter().filter_map(|test| self.tests.iter().position(|own| own == test))
     }
 
-    /// For the values that pass some tests: which rows they exclude, the most of them only.
+    /// Returns which rows the values that pass some tests exclude. Only the largest sets of rows count.
     fn exclusions(
         &self,
         rows: &[EffectRow],
@@ -246,7 +246,7 @@ impl Place<'_> {
     }
 }
 
-/// What the tests find of an argument, for all that it can be. None if that is too much to find out.
+/// Returns the cells of an argument, for all values that it can have. Returns `None` if that takes too long.
 fn cells(
     table: &EffectTable,
     at: &Pointer,
@@ -276,7 +276,7 @@ fn cells(
     known.then_some(cells)
 }
 
-/// Some of the earlier rows.
+/// A set of earlier rows.
 #[derive(Clone, PartialEq, Eq)]
 struct Rows {
     bits: Vec<u64>,

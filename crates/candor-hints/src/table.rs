@@ -1,4 +1,4 @@
-//! From arguments to hints, as data.
+//! Effect tables: from arguments to hints, as data.
 
 use serde_json::Value;
 
@@ -7,17 +7,18 @@ use crate::hints::Hints;
 use crate::pointer::Pointer;
 use crate::test::{Condition, ConditionMatch};
 
-/// Rows that are tried in order: the first that fits says what the call does. A call that no row fits is the worst case.
+/// Rows that are tried in order. The first one that matches gives the hints of the call. A call that matches no row is the worst
+/// case.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct EffectTable {
     rows: Vec<EffectRow>,
     defaults: Vec<AssumedValue>,
-    /// Whether nothing that the tool does reaches outside, so the worst case does not either.
+    /// Whether the tool never reaches external systems, so that the worst case does not, either.
     closed_world: bool,
     exhaustive: bool,
 }
 
-/// The value that an argument has when it is left out.
+/// The value that an argument has if a caller leaves it out.
 #[derive(Debug, Clone, PartialEq)]
 struct AssumedValue {
     at: Pointer,
@@ -26,7 +27,7 @@ struct AssumedValue {
     nullable: bool,
 }
 
-/// One row: what must hold of the arguments, and what the call does then.
+/// One row: conditions on the arguments, and what a matching call does.
 #[derive(Debug, Clone, PartialEq)]
 pub struct EffectRow {
     tests: Vec<(Pointer, Condition)>,
@@ -34,32 +35,32 @@ pub struct EffectRow {
 }
 
 impl EffectRow {
-    /// A row that fits when an argument passes a test. Does the worst until [`EffectRow::then`] says what it does.
+    /// Creates a row that matches if an argument passes a test. Its hints are the worst case until [`EffectRow::then`] sets them.
     pub fn when(argument: impl Into<Pointer>, test: Condition) -> Self {
         Self { tests: vec![(argument.into(), test)], annotations: Hints::WORST.into() }
     }
 
-    /// A row that always fits: the last one.
+    /// Creates a row that always matches: the last one.
     #[must_use]
     pub fn otherwise(annotations: impl Into<Annotations>) -> Self {
         Self { tests: Vec::new(), annotations: annotations.into() }
     }
 
-    /// A further test that must hold too.
+    /// Adds a test that must hold, too.
     #[must_use]
     pub fn and(mut self, argument: impl Into<Pointer>, test: Condition) -> Self {
         self.tests.push((argument.into(), test));
         self
     }
 
-    /// What the call does when the row fits: hints, or [`Annotations`] with further fields.
+    /// Sets what a matching call does: hints, or [`Annotations`] with further fields.
     #[must_use]
     pub fn then(mut self, annotations: impl Into<Annotations>) -> Self {
         self.annotations = annotations.into();
         self
     }
 
-    /// What the call does when the row fits.
+    /// Returns what a matching call does.
     #[must_use]
     pub const fn hints(&self) -> Hints {
         self.annotations.hints()
@@ -71,25 +72,25 @@ impl EffectRow {
         &self.annotations
     }
 
-    /// What must hold.
+    /// Returns the tests, all of which must hold.
     #[must_use]
     pub fn tests(&self) -> &[(Pointer, Condition)] {
         &self.tests
     }
 }
 
-/// Whether a row fits arguments. Of those that are not "no", the later is the less certain.
+/// Whether a row matches arguments. Except for `No`, a later variant is less certain.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum RowMatch {
     No,
     Yes,
-    /// With the arguments that are still missing it may or may not.
+    /// It depends on arguments that are still missing.
     Perhaps,
-    /// An argument can be read in more than one way.
+    /// Programs may read an argument in more than one way.
     Unclear,
 }
 
-/// What stands for a value that is not there.
+/// What replaces a missing value.
 enum Substitute<'a> {
     Nothing,
     Value(&'a Value),
@@ -97,7 +98,7 @@ enum Substitute<'a> {
 }
 
 impl EffectTable {
-    /// A table without rows: everything is the worst case.
+    /// Creates a table without rows: every call is the worst case.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
@@ -110,29 +111,30 @@ impl EffectTable {
         self
     }
 
-    /// Nothing that the tool does reaches outside: neither a row nor the worst case.
+    /// Declares that the tool never reaches external systems: neither in a row nor in the worst case.
     #[must_use]
     pub fn closed_world(mut self) -> Self {
         self.closed_world = true;
         self
     }
 
-    /// The value that an argument has when it is left out. It is never `null`.
+    /// Sets the value that an argument has if a caller leaves it out. The argument is never `null`.
     #[must_use]
     pub fn default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
         self.defaults.push(AssumedValue { at: argument.into(), value, nullable: false });
         self
     }
 
-    /// The same for an argument that may be `null`. Then nobody knows what is meant: to some it is the default, to others it
-    /// is not.
+    /// Sets the default of an argument that may be `null`. The meaning of `null` is then unclear: some programs read it as the
+    /// default, and others do not.
     #[must_use]
     pub fn nullable_default_of(mut self, argument: impl Into<Pointer>, value: Value) -> Self {
         self.defaults.push(AssumedValue { at: argument.into(), value, nullable: true });
         self
     }
 
-    /// Every call that can be made fits some row, so the worst case is not among them. Whoever knows the schema says so.
+    /// Declares that every possible call matches some row, so the worst case does not apply. Only code that knows the schema can
+    /// tell.
     #[must_use]
     pub fn exhaustive(mut self) -> Self {
         self.exhaustive = true;
@@ -143,13 +145,13 @@ impl EffectTable {
         self.exhaustive || self.rows.iter().any(|row| row.tests.is_empty())
     }
 
-    /// The rows in order.
+    /// Returns the rows in order.
     #[must_use]
     pub fn rows(&self) -> &[EffectRow] {
         &self.rows
     }
 
-    /// What a call with these arguments does.
+    /// Returns what a call with these arguments does.
     #[must_use]
     pub fn of(&self, arguments: &Value) -> Hints {
         self.first(arguments)
@@ -164,7 +166,8 @@ impl EffectTable {
         if self.closed_world { annotations.closed_world() } else { annotations }
     }
 
-    /// Returns the first row that a call with these arguments matches. None if it matches none, or is unclear before.
+    /// Returns the first row that a call with these arguments matches. Returns `None` if it matches none, or if an earlier row is
+    /// unclear.
     #[must_use]
     pub fn first(&self, arguments: &Value) -> Option<usize> {
         for (number, row) in self.rows.iter().enumerate() {
@@ -177,7 +180,7 @@ impl EffectTable {
         None
     }
 
-    /// What a call may do whose arguments are not complete yet: the worst of what is still possible.
+    /// Returns what a call with incomplete arguments may do: the worst of what is still possible.
     #[must_use]
     pub fn of_partial(&self, arguments: &Value) -> Hints {
         let mut possible: Option<Hints> = None;
@@ -202,13 +205,13 @@ impl EffectTable {
         possible.unwrap_or_else(|| self.unknown())
     }
 
-    /// What any call may do.
+    /// Returns what any call may do.
     #[must_use]
     pub fn worst(&self) -> Hints {
         self.of_partial(&Value::Object(serde_json::Map::new()))
     }
 
-    /// The value that a step to an argument has when it is left out.
+    /// Returns the value that a step to an argument has if a caller leaves it out.
     pub(crate) fn default_at(&self, step: &Pointer) -> Option<&Value> {
         self.defaults.iter().find(|default| default.at == *step).map(|default| &default.value)
     }
@@ -221,7 +224,7 @@ impl EffectTable {
         self.in_world(Hints::WORST)
     }
 
-    /// What stands for a value that is not there: the default of the first member on the way that is missing.
+    /// Returns what replaces a missing value: the default of the first missing member on the path.
     fn in_place_of(&self, pointer: &Pointer, arguments: &Value) -> Substitute<'_> {
         if self.defaults.is_empty() {
             return Substitute::Nothing;
@@ -232,7 +235,7 @@ impl EffectTable {
         let default = self.defaults.iter().find(|default| default.at == missing);
         match (default, arguments.pointer(missing.as_str())) {
             (None, _) => Substitute::Nothing,
-            // Some take an explicit null for the default, and some do not.
+            // Some programs read an explicit null as the default, and some do not.
             (Some(_), Some(_)) => Substitute::Unclear,
             (Some(default), None) => {
                 let rest = &pointer.as_str()[missing.as_str().len()..];
@@ -252,7 +255,7 @@ impl EffectTable {
         for (pointer, test) in &row.tests {
             let left_out = arguments.pointer(pointer.as_str()).is_none();
             if left_out && partial {
-                // What may come may also be unclear, and that is the worst case.
+                // The argument may turn out to be unclear, and that is the worst case.
                 let unclear = test.may_be_unclear() || self.may_be_null_beside_a_default(pointer);
                 fit = fit.max(if unclear { RowMatch::Unclear } else { RowMatch::Perhaps });
                 continue;
@@ -267,7 +270,7 @@ impl EffectTable {
             };
             match found {
                 ConditionMatch::Yes => {}
-                // However the rest is read, this row does not fit.
+                // However the other arguments are read, this row does not match.
                 ConditionMatch::No => return RowMatch::No,
                 ConditionMatch::Unclear => fit = RowMatch::Unclear,
             }
@@ -337,10 +340,10 @@ mod tests {
         assert_eq!(of(&table, json!({"how": {}})), Hints::ADDS);
         let inner = table.clone().default_of("/how/force", json!(true));
         assert_eq!(of(&inner, json!({"how": {}})), Hints::DELETES);
-        // The default to some, nothing to others.
+        // Some programs read null as the default, others as nothing.
         assert_eq!(of(&inner, json!({"how": {"force": null}})), Hints::WORST);
         assert_eq!(of(&inner, json!({"how": {"force": false}})), Hints::ADDS);
-        // What is not there at all has no members that could have defaults.
+        // A missing object has no members that could have defaults.
         assert_eq!(of(&inner, json!({})), Hints::ADDS);
         let outer = table.default_of("/how", json!({"force": true}));
         assert_eq!(of(&outer, json!({})), Hints::DELETES);
@@ -371,7 +374,7 @@ mod tests {
             .row(EffectRow::otherwise(Hints::READS));
         assert_eq!(table.of(&json!({"path": "/public/a"})), Hints::READS);
         assert_eq!(table.of(&json!({"path": "/private/a"})), Hints::DELETES);
-        // Not the last row, though the first does not fit.
+        // The last row does not apply, although the first does not match.
         for unclear in ["/%70rivate/a", "/public/../private/a", "//private/a", "private/a", ""] {
             assert_eq!(table.of(&json!({"path": unclear})), Hints::WORST, "{unclear:?}");
         }
@@ -435,7 +438,7 @@ mod tests {
     }
 
     proptest! {
-        /// The law that everything rests on: no call is riskier than what is said of the tool, or of a part of the call.
+        /// The central law: no call is riskier than the hints of its tool, or of a part of the call.
         #[test]
         fn no_call_is_riskier_than_what_was_said_before(table in any_table(), arguments in any_arguments()) {
             let call = table.of(&arguments);

@@ -1,60 +1,61 @@
-//! One question about one argument.
+//! Tests of one argument, and their results.
 
 use serde_json::Value;
 
 use crate::path::{self, Path};
 
-/// What a row asks of an argument's value.
+/// A test of an argument's value.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Condition {
     /// It is one of these values.
     OneOf(Vec<Value>),
-    /// It is a path at or below this one. Only paths in normal form are compared: names that are separated by one slash each, and
-    /// a slash before them if this one has it. Any other text counts as the worst case.
+    /// It is this path or inside it. Only paths in normal form are compared: names separated by one slash each, with a slash before
+    /// them if this path has one. Any other text counts as the worst case.
     Below(String),
-    /// It is a path that fits this pattern: `*` is any part of one name, `**` any number of names. Compared like [`Below`](Self::Below).
+    /// It is a path that matches this pattern: `*` is any part of one name, `**` any number of names. Compared like
+    /// [`Below`](Self::Below).
     Glob(String),
-    /// It is a number from here to there, both included.
+    /// It is a number in this range, both ends included. A missing end is no limit.
     Range(Option<f64>, Option<f64>),
-    /// It is there.
+    /// It is present.
     Present,
-    /// It is not there, or `null`.
+    /// It is absent, or `null`.
     Absent,
 }
 
-/// What a test finds.
+/// The result of a test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub(crate) enum ConditionMatch {
     Yes,
     No,
-    /// The value can be read in more than one way, so nothing can be said of it.
+    /// Programs may read the value in more than one way, so the test has no result.
     Unclear,
 }
 
 impl Condition {
-    /// It is this value.
+    /// Creates the test for one value.
     pub fn equals(value: impl Into<Value>) -> Self {
         Self::OneOf(vec![value.into()])
     }
 
-    /// Whether there are values of which it can say nothing.
+    /// Returns true if the result is unclear for some values.
     pub(crate) const fn may_be_unclear(&self) -> bool {
         matches!(self, Self::Below(_) | Self::Glob(_))
     }
 
-    /// The values that it names.
+    /// Returns the values that the test names.
     pub(crate) fn values(&self) -> impl Iterator<Item = &Value> {
         let values: &[Value] = if let Self::OneOf(values) = self { values } else { &[] };
         values.iter()
     }
 
-    /// The numbers at which its answer may change.
+    /// Returns the numbers at which the result may change.
     pub(crate) fn marks(&self) -> impl Iterator<Item = f64> {
         let bounds = if let Self::Range(from, to) = self { [*from, *to] } else { [None; 2] };
         self.values().filter_map(Value::as_f64).chain(bounds.into_iter().flatten())
     }
 
-    /// Looks at a value that is there, or is not.
+    /// Tests a value. `None` is a missing one.
     pub(crate) fn look(&self, value: Option<&Value>) -> ConditionMatch {
         let found = match (self, value) {
             (Self::Absent, value) => value.is_none(),
@@ -78,7 +79,7 @@ fn look_at_path(
 ) -> ConditionMatch {
     let Some(text) = value.as_str() else { return ConditionMatch::No };
     match (Path::read(text), Path::read(pattern)) {
-        // A program may put one below a base folder, and read the other from the root.
+        // A program may resolve one against a base folder, and the other against the root.
         (Ok(path), Ok(pattern)) if path.absolute == pattern.absolute => {
             if fits(&path.names, &pattern.names) { ConditionMatch::Yes } else { ConditionMatch::No }
         }
@@ -86,7 +87,7 @@ fn look_at_path(
     }
 }
 
-/// The same value, however its numbers are written and its members ordered.
+/// Returns true if two values are equal, however their numbers are written and their members ordered.
 pub(crate) fn same(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => a == b || (a.as_f64() == b.as_f64() && is_small(a)),
@@ -100,7 +101,7 @@ pub(crate) fn same(a: &Value, b: &Value) -> bool {
     }
 }
 
-/// Whether a double tells this number from its neighbours.
+/// Returns true if a double tells this number from its neighbors.
 fn is_small(number: &serde_json::Number) -> bool {
     number.as_f64().is_some_and(|n| n.abs() <= 9_007_199_254_740_992.0)
 }

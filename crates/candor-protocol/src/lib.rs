@@ -1,13 +1,13 @@
 //! The Model Context Protocol on the wire.
 //!
-//! - [`json`]: text in, text out; one scanner refuses what parsers read differently.
+//! - [`json`]: JSON as text; one scanner refuses what parsers read differently.
 //! - [`rpc`]: JSON-RPC envelopes, ids, errors and their codes.
 //! - [`types`]: the messages of both eras. A member that a type does not know stays in `extra` and is
 //!   written back as it came.
 //! - [`names`]: methods, `_meta` keys, headers, extension ids.
-//! - [`mirror`]: arguments that stand in HTTP headers, too.
-//! - [`shown`]: the texts of others, safe on a terminal.
-//! - [`time`]: moments as text.
+//! - [`mirror`]: arguments that are also in HTTP headers.
+//! - [`shown`]: untrusted text, safe on a terminal.
+//! - [`time`]: timestamps as text.
 //! - [`Undo`]: whether a call can be undone, in one sentence for every prompt.
 //! - [`Revision`], [`Era`], [`Principal`].
 //!

@@ -1,24 +1,24 @@
-//! The one macro behind every message type: named members typed, all others kept as text.
+//! The macro behind every message type: known members are typed, all others stay as text.
 
 use serde::ser::SerializeMap;
 
 use crate::json::{Malformed, Object};
 
-/// An object on the wire, of which some members are known and none is lost.
+/// An object on the wire. Some members have types; no member is lost.
 pub trait Message: Members + Sized {
     /// Takes the known members out of an object; keeps the rest.
     fn from_object(object: Object) -> Result<Self, Malformed>;
 }
 
-/// Something that can be written into an object that is already open, beside other members.
+/// A message that can be written into an open object, beside other members.
 pub trait Members {
-    /// Writes all members, known and unknown, into a map that is being serialised.
+    /// Writes all members, known and unknown, into a map that is being serialized.
     fn write_members<M: SerializeMap>(&self, map: &mut M) -> Result<(), M::Error>;
 }
 
 /// Declares message types.
 ///
-/// `required` members must be there; `optional` ones become `Option`. An explicit `null` for an
+/// `required` members must be present; `optional` ones become `Option`. An explicit `null` for an
 /// optional member decodes as `None` and stays in `extra`, so that it is written back as `null`,
 /// unless the member has been set since.
 macro_rules! message {
@@ -39,7 +39,7 @@ macro_rules! message {
                 $(#[$field_meta])*
                 pub $field: $crate::message::member_type!($presence $type),
             )*
-            /// Members this type does not know, as they arrived.
+            /// Members that this type does not know, as they arrived.
             pub extra: $crate::json::Object,
         }
 
@@ -153,7 +153,7 @@ macro_rules! constructor {
     };
     ($name:ident [$($required:ident: $type:ty,)*] [] [$($field:ident $presence:ident)*]) => {
         impl $name {
-            /// A message with its required members set and all others absent.
+            /// Creates a message with its required members set and all others absent.
             #[must_use]
             #[allow(clippy::new_without_default, clippy::too_many_arguments)]
             pub fn new($($required: impl Into<$type>),*) -> Self {
@@ -240,12 +240,12 @@ macro_rules! open_enum {
         #[non_exhaustive]
         pub enum $name {
             $( $(#[$variant_meta])* $variant, )*
-            /// A value this version does not know.
+            /// A value that this version does not know.
             Other(String),
         }
 
         impl $name {
-            /// The word on the wire.
+            /// Returns the word on the wire.
             #[must_use]
             pub fn as_str(&self) -> &str {
                 match self {

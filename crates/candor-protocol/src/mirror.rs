@@ -1,4 +1,4 @@
-//! Tool arguments mirrored in HTTP headers (`x-mcp-header`): which they are, and how a value is written there.
+//! Tool arguments that are mirrored in HTTP headers (`x-mcp-header`), and how their values are written there.
 
 use std::borrow::Cow;
 
@@ -19,7 +19,7 @@ pub struct Mirror {
 }
 
 impl Mirror {
-    /// What the arguments have for it; `null` is nothing.
+    /// Returns the value of the argument; `null` counts as absent.
     #[must_use]
     pub fn value<'a>(&self, arguments: &'a Value) -> Option<&'a Value> {
         let value = self.path.iter().try_fold(arguments, |value, step| value.get(step));
@@ -63,7 +63,7 @@ fn walk(
                     path.pop();
                 }
             }
-            // Values, not schemas: whatever stands in them is data.
+            // These hold values, not schemas.
             ("const" | "enum" | "default" | "examples", _) => {}
             _ => walk(child, path, false, found)?,
         }
@@ -92,12 +92,12 @@ fn mirror(
     }
 }
 
-/// A character of an HTTP token (RFC 9110 §5.6.2).
+/// Returns true for a character of an HTTP token (RFC 9110 §5.6.2).
 fn is_token(b: u8) -> bool {
     b.is_ascii_alphanumeric() || b"!#$%&'*+-.^_`|~".contains(&b)
 }
 
-/// How a text is written in a header: as it is if it can be, in Base64 otherwise.
+/// Returns a text as a header value: unchanged if possible, otherwise in Base64.
 #[must_use]
 pub fn encoded(text: &str) -> Cow<'_, str> {
     let plain = text.bytes().all(|b| matches!(b, 0x20..=0x7e))
@@ -110,7 +110,7 @@ pub fn encoded(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// The text behind a header value; none if it is no text.
+/// Returns the text of a header value. Returns `None` if the value is not text.
 #[must_use]
 pub fn decoded(header: &str) -> Option<Cow<'_, str>> {
     let text = header.trim_matches([' ', '\t']);

@@ -1,37 +1,37 @@
-//! Who is asking.
+//! The identity of a caller.
 
 use std::fmt;
 use std::sync::Arc;
 
-/// The name of nobody in particular.
+/// The name of every caller without credentials.
 const ANONYMOUS: &str = "anonymous";
 
-/// The party on whose behalf a request is made.
+/// The identity of a caller.
 ///
-/// Everything that must not leak from one party to another (lists, keys, approvals, history) is
-/// bound to it. It comes from an authenticator or from the operating system, never from a message.
+/// Everything that must not leak from one caller to another (lists, keys, approvals, history) is bound to the principal. It
+/// comes from an authenticator or from the operating system, never from a message.
 #[derive(Debug, Clone, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Principal(Arc<str>);
 
 impl Principal {
-    /// A principal by name.
+    /// Creates a principal by name.
     pub fn new(name: impl Into<Arc<str>>) -> Self {
         Self(name.into())
     }
 
-    /// Whoever reaches an HTTP endpoint that has no authenticator.
+    /// Returns the principal of all callers of an HTTP endpoint that has no authenticator.
     #[must_use]
     pub fn anonymous() -> Self {
         Self::new(ANONYMOUS)
     }
 
-    /// Whether it is nobody in particular: no credential stands behind it, so anybody may be who asks.
+    /// Returns true if the caller has no credentials, so that it may be anyone.
     #[must_use]
     pub fn is_anonymous(&self) -> bool {
         &*self.0 == ANONYMOUS
     }
 
-    /// The name.
+    /// Returns the name.
     #[must_use]
     pub fn as_str(&self) -> &str {
         &self.0

@@ -1,8 +1,8 @@
-//! Protocol revisions and the two eras they belong to.
+//! Protocol revisions, and the two eras that they belong to.
 
 use std::fmt;
 
-/// A published revision of the protocol that we serve.
+/// A published revision of the protocol that Candor serves.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Revision {
     /// `2024-11-05`, without its two-endpoint transport.
@@ -17,7 +17,7 @@ pub enum Revision {
     V2026_07_28,
 }
 
-/// Whether a client opens with `initialize` or sends its facts with every request.
+/// A generation of the protocol. A client opens with `initialize`, or describes itself in every request.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Era {
     /// Up to 2025-11-25: `initialize`, sessions, requests from server to client.
@@ -36,16 +36,16 @@ impl Revision {
         Self::V2024_11_05,
     ];
 
-    /// The revision to offer a legacy client that asked for one we do not know.
+    /// The revision to offer a legacy client that asked for an unknown one.
     pub const LATEST_LEGACY: Self = Self::V2025_11_25;
 
-    /// The revision that a date names.
+    /// Returns the revision that a date names.
     #[must_use]
     pub fn from_date(date: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|r| r.as_str() == date)
     }
 
-    /// The date that names the revision.
+    /// Returns the date that names the revision.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {
@@ -57,7 +57,7 @@ impl Revision {
         }
     }
 
-    /// The era it belongs to.
+    /// Returns the era of the revision.
     #[must_use]
     pub const fn era(self) -> Era {
         match self {

@@ -1,11 +1,11 @@
-//! Text that somebody else wrote, on our terminal.
+//! Untrusted text on a terminal.
 //!
-//! A key, a name or a result may hold what moves the cursor, turns the direction of writing, or is not seen at all. Here it is
-//! written as an escape, so that a line shows what it holds and nothing else.
+//! A key, a name or a result may contain characters that move the cursor, change the writing direction, or are invisible. This
+//! module writes them as escapes, so that a line shows exactly what it contains.
 
 use std::fmt::{self, Write as _};
 
-/// A text for people: what could fool them stands as an escape.
+/// Wraps a text for display: characters that could mislead a user are written as escapes.
 pub fn shown(text: &str) -> Shown<'_> {
     Shown(text)
 }
@@ -26,7 +26,7 @@ impl fmt::Display for Shown<'_> {
     }
 }
 
-/// The same, of at most so many characters.
+/// Returns a text for display, cut to at most `most` characters.
 pub fn cut(text: &str, most: usize) -> String {
     let shown = shown(text).to_string();
     if shown.chars().count() <= most {
@@ -35,8 +35,8 @@ pub fn cut(text: &str, most: usize) -> String {
     shown.chars().take(most.saturating_sub(1)).chain(['…']).collect()
 }
 
-/// JSON for people and for programs alike: what could fool a terminal stands as an escape of JSON, so no value is changed. The
-/// text must be JSON: then such characters stand in strings only.
+/// Returns JSON for users and programs: characters that could mislead a user become JSON escapes, so no value changes. The
+/// text must be JSON, so that such characters are inside strings only.
 pub fn json_shown(json: &str) -> String {
     let mut text = String::with_capacity(json.len());
     for c in json.chars() {
@@ -51,8 +51,8 @@ pub fn json_shown(json: &str) -> String {
     text
 }
 
-/// Characters that cannot be seen, or that change how others are seen. Stricter than for the names of files, which may be words of
-/// a language that needs joiners, or an emoji.
+/// Returns true for characters that are invisible, or that change how others look. This is stricter than for file names, which
+/// may be words of a language that needs joiners, or an emoji.
 #[must_use]
 pub fn fools(c: char) -> bool {
     c.is_control()

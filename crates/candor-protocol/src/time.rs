@@ -1,15 +1,15 @@
-//! Moments as the protocol writes them.
+//! Timestamps as the protocol writes them.
 
 use std::time::{SystemTime, UNIX_EPOCH};
 
-/// RFC 3339 in UTC, to the millisecond: `2026-07-28T09:30:00.250Z`. `None` for years that it cannot write.
+/// Formats a time as RFC 3339 in UTC, to the millisecond: `2026-07-28T09:30:00.250Z`. Returns `None` for years outside 0 to 9999.
 #[must_use]
 pub fn rfc3339(time: SystemTime) -> Option<String> {
     let (seconds, millis) = match time.duration_since(UNIX_EPOCH) {
         Ok(since) => (i64::try_from(since.as_secs()).ok()?, since.subsec_millis()),
         Err(before) => {
             let before = before.duration();
-            // Downwards, so that the fraction always counts forwards.
+            // Round down, so that the fraction always counts forward.
             let millis = i64::try_from(before.as_nanos().div_ceil(1_000_000)).ok()?;
             let seconds = (-millis).div_euclid(1000);
             (seconds, u32::try_from((-millis).rem_euclid(1000)).ok()?)
@@ -21,7 +21,7 @@ pub fn rfc3339(time: SystemTime) -> Option<String> {
         return None;
     }
     let (hour, minute, second) = (second / 3600, second / 60 % 60, second % 60);
-    // Digit by digit: a listing writes thousands, and the general way takes several times as long.
+    // Digit by digit: a list has thousands of timestamps, and `format!` takes several times as long.
     let mut text = String::from("0000-00-00T00:00:00.000Z").into_bytes();
     let mut put = |end: usize, mut number: i64| {
         for digit in text[..end].iter_mut().rev() {
@@ -42,8 +42,8 @@ pub fn rfc3339(time: SystemTime) -> Option<String> {
     String::from_utf8(text).ok()
 }
 
-/// The Gregorian date of a day counted from 1970. Years are counted from March, so that the leap day is the last, and in
-/// eras of 400, after which the calendar repeats.
+/// Returns the Gregorian date of a day counted from 1970. Years are counted from March, so that the leap day is the last one,
+/// and in eras of 400 years, after which the calendar repeats.
 fn date(day: i64) -> (i64, i64, i64) {
     let day = day + 719_468; // from 0000-03-01
     let (era, of_era) = (day.div_euclid(146_097), day.rem_euclid(146_097));

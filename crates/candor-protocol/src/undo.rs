@@ -1,4 +1,4 @@
-//! Whether a call can be undone, and with which tool: one form for tools and approval requests, one sentence for people.
+//! Whether a call can be undone, and with which tool: one form for tools and approval requests, one sentence for users.
 
 use serde_json::{Value, json};
 
@@ -45,7 +45,8 @@ impl Undo {
         }
     }
 
-    /// Returns the sentence that every prompt shows about a call that does more than read. `None`: the server says nothing.
+    /// Returns the sentence that every prompt shows about a call that does more than read. `None` means that the server says
+    /// nothing.
     ///
     /// The tool is named only if its name is a tool name of MCP: any other text could pass for the prompt's own words.
     #[must_use]
@@ -70,7 +71,7 @@ impl Undo {
 /// The longest name that MCP recommends.
 const LONGEST_NAME: usize = 128;
 
-/// Returns true if MCP recommends such a name for a tool. `/` is of an earlier draft, and in use.
+/// Returns true if MCP recommends such a name for a tool. Also allows `/`, which is from an earlier draft and in use.
 fn is_tool_name(name: &str) -> bool {
     let is_allowed = |b: u8| b.is_ascii_alphanumeric() || b"_-./".contains(&b);
     (1..=LONGEST_NAME).contains(&name.len()) && name.bytes().all(is_allowed)

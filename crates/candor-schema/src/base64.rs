@@ -1,4 +1,4 @@
-//! Bytes in JSON: a string in Base64.
+//! Bytes in JSON, as a Base64 string.
 
 use std::borrow::Cow;
 use std::ops::Deref;
@@ -9,13 +9,13 @@ use base64::engine::general_purpose::{GeneralPurpose, GeneralPurposeConfig, STAN
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-/// Reads whatever the schema lets through: also bits at the end that mean nothing, which no pattern can tell.
+/// Accepts all that the schema accepts, including meaningless bits at the end, which no pattern can detect.
 const READING: GeneralPurpose = GeneralPurpose::new(
     &alphabet::STANDARD,
     GeneralPurposeConfig::new().with_decode_allow_trailing_bits(true),
 );
 
-/// Bytes that are sent as a string in Base64. A `Vec<u8>` would be an array of numbers, as serde has it.
+/// Bytes, sent as a Base64 string. serde sends a `Vec<u8>` as an array of numbers.
 ///
 /// ```
 /// use candor_schema::Base64;
@@ -67,7 +67,7 @@ impl JsonSchema for Base64 {
     }
 
     fn json_schema(_: &mut SchemaGenerator) -> Schema {
-        // The pattern, because validators leave `contentEncoding` alone.
+        // Validators ignore `contentEncoding`, so the pattern does the check.
         let group = "[A-Za-z0-9+/]";
         let pattern = format!("^({group}{{4}})*({group}{{2}}==|{group}{{3}}=)?$");
         json_schema!({"type": "string", "contentEncoding": "base64", "pattern": pattern})
@@ -92,7 +92,7 @@ mod tests {
         {
             assert!(schema().check(&bad).is_err(), "{bad}");
         }
-        // What the schema lets through can be read.
+        // What the schema accepts can be read.
         assert!(schema().check(&json!("YR==")).is_ok());
         assert_eq!(read::<Base64>(&json!("YR==")).unwrap().0, b"a");
     }

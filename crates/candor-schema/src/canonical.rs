@@ -1,9 +1,9 @@
-//! One text for all spellings of a value: sorted keys, no spaces.
+//! Canonical JSON: one text for all spellings of a value, with sorted keys and no spaces.
 
 use serde::Serialize;
 use serde_json::Value;
 
-/// Writes a value so that equal values give equal text, whatever order their keys came in.
+/// Returns a value as JSON text. Equal values give equal text, in whatever order their keys are.
 ///
 /// The order of a `serde_json` map depends on a feature that any crate in a build can switch on, so
 /// keys are sorted here.
@@ -19,7 +19,7 @@ pub fn canonical(value: &Value) -> String {
     String::from_utf8(out).expect("JSON is UTF-8")
 }
 
-/// What the arguments of most calls fit into.
+/// Initial buffer size in bytes, enough for the arguments of most calls.
 const USUAL: usize = 256;
 
 fn write(value: &Value, out: &mut Vec<u8>) {

@@ -1,7 +1,7 @@
-//! What an author demands of a value, and whether the schema can demand it.
+//! Constraints that an author puts on a value, and whether the schema can express them.
 //!
-//! schemars drops a constraint that does not fit the type, or that is beside a reference. The macros therefore repeat
-//! each constraint under [`KEYWORD`]: here it becomes keywords of JSON Schema, or a mistake with its place.
+//! schemars drops a constraint that does not apply to the type, or that is beside a reference. The macros therefore repeat
+//! each constraint under [`KEYWORD`]. This module turns it into JSON Schema keywords, or reports a mistake and its place.
 
 use std::sync::Arc;
 
@@ -15,10 +15,10 @@ use crate::words::article;
 /// Holds the constraints of a field until its schema is published.
 pub(crate) const KEYWORD: &str = "x-candor-constraints";
 
-/// The keywords of constraints, as far as they limit strings and numbers.
+/// The keywords that limit strings and numbers.
 const LIMITS: [&str; 6] = ["minLength", "maxLength", "pattern", "format", "minimum", "maximum"];
 
-/// Turns constraints into keywords, everywhere in a schema. Returns what is wrong with them.
+/// Turns constraints into keywords, everywhere in a schema. Returns the mistakes in them.
 pub(crate) fn apply(schema: &mut Value) -> Vec<String> {
     let mut mistakes = Vec::new();
     apply_at(schema, "", &mut mistakes);
@@ -66,9 +66,9 @@ fn purpose(name: &str) -> &'static str {
 /// The forms that a value can have.
 #[derive(Default)]
 struct Forms {
-    /// Whether the constraint limits one of them.
+    /// Whether the constraint limits at least one of them.
     limited: bool,
-    /// Those that it does not limit, in words. Null is none of them: it means that there is no value.
+    /// The forms that it does not limit, in words. Null does not count: it means that there is no value.
     others: Vec<String>,
 }
 
@@ -136,7 +136,8 @@ fn constrain(schema: &mut Map<String, Value>, name: &str, limits: &Value) -> For
     forms
 }
 
-/// Returns what no caller could obey: limits that exclude each other, and defaults that their own schema refuses.
+/// Returns what no caller could satisfy: limits that exclude each other, defaults or listed values that their own schema refuses,
+/// and integer keys that serde cannot read beside other members.
 pub(crate) fn contradictions(root: &Value) -> Vec<String> {
     let mut mistakes = Vec::new();
     let mut root_copy = root.clone();
@@ -181,7 +182,7 @@ fn contradictions_at(root: &Value, schema: &mut Value, at: &str, mistakes: &mut 
     each_child(keywords, at, &mut |child, at| contradictions_at(root, child, at, mistakes));
 }
 
-/// The values that a schema names, if it names all.
+/// Returns the values that a schema lists in `const` or `enum`, if any.
 fn values(keywords: &Map<String, Value>) -> &[Value] {
     match (keywords.get("const"), keywords.get("enum")) {
         (Some(only), _) => std::slice::from_ref(only),
@@ -190,7 +191,7 @@ fn values(keywords: &Map<String, Value>) -> &[Value] {
     }
 }
 
-/// The schema by itself, if it has a default, or values and limits.
+/// Compiles a schema on its own, if it has a default, or values and limits.
 fn enforced(root: &Value, keywords: &Map<String, Value>) -> Option<Arc<Schema>> {
     let has_limits = LIMITS.iter().any(|limit| keywords.contains_key(*limit));
     if !keywords.contains_key("default") && (values(keywords).is_empty() || !has_limits) {
@@ -200,12 +201,12 @@ fn enforced(root: &Value, keywords: &Map<String, Value>) -> Option<Arc<Schema>> 
     if let Some(definitions) = root.get("$defs") {
         alone.entry("$defs").or_insert_with(|| definitions.clone());
     }
-    // A schema that cannot be compiled is refused where the whole is compiled.
+    // If this schema does not compile, compiling the whole schema reports it.
     Schema::compile(&Value::Object(alone).to_string()).ok()
 }
 
-/// Whether a flattened map has integer keys that its type reads in serde's own way. A map that `#[candor::args]` reads
-/// has the bounds of its keys in its patterns.
+/// Returns true if a flattened map has integer keys that its type reads in serde's own way. A map that `#[candor::args]`
+/// reads has the bounds of its keys in its patterns.
 fn has_loose_keys(keywords: &Map<String, Value>) -> bool {
     let members = |keyword| keywords.get(keyword).and_then(Value::as_object);
     members("properties").is_some_and(|members| !members.is_empty())
@@ -214,8 +215,8 @@ fn has_loose_keys(keywords: &Map<String, Value>) -> bool {
         })
 }
 
-/// Calls `visit` for each schema inside a schema, with the JSON Pointer that a value there has. Items and other members
-/// without a name of their own have that of their owner.
+/// Calls `visit` for each schema inside a schema, with the JSON Pointer of the value that it describes. Items, and members
+/// without a name in the schema, get the pointer of their owner.
 fn each_child(
     keywords: &mut Map<String, Value>,
     at: &str,

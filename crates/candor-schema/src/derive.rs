@@ -1,7 +1,7 @@
-//! From a Rust type to its JSON Schema 2020-12.
+//! Derives the JSON Schema 2020-12 of a Rust type.
 //!
-//! schemars reads the type; [`crate::inline`], [`crate::unions`] and [`crate::tidy`] bring what it writes
-//! into the form that hosts accept: no references, no titles, closed objects, `anyOf`.
+//! schemars generates the schema. [`crate::inline`], [`crate::unions`] and [`crate::tidy`] rewrite it into the form that
+//! hosts accept: no references, no titles, closed objects, `anyOf`.
 
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -12,18 +12,18 @@ use serde_json::{Map, Value};
 
 use crate::{constraints, inline, keys, tidy, unions, walk, widths, write};
 
-/// Which side of a type is described: what it reads or what it writes.
+/// The side of a type that a schema describes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum View {
-    /// What serde deserialises.
+    /// What serde deserializes.
     Input,
-    /// What serde serialises.
+    /// What serde serializes.
     Output,
 }
 
 static DERIVATIONS: AtomicU64 = AtomicU64::new(0);
 
-/// How many schemas this process has derived. Listing and calling derive nothing.
+/// Returns how many schemas this process has derived. Listing and calling tools derive none.
 #[must_use]
 pub fn derivations() -> u64 {
     DERIVATIONS.load(Ordering::Relaxed)
@@ -49,7 +49,7 @@ pub fn derive<T: JsonSchema>(view: View) -> Value {
     inspect::<T>(view).0
 }
 
-/// Derives the schema of a type, and names the author's mistakes in it.
+/// Derives the schema of a type, and finds the author's mistakes in it.
 pub(crate) fn inspect<T: JsonSchema>(view: View) -> (Value, Vec<String>) {
     DERIVATIONS.fetch_add(1, Ordering::Relaxed);
     let mut schema = written::<T>(view);
@@ -58,24 +58,24 @@ pub(crate) fn inspect<T: JsonSchema>(view: View) -> (Value, Vec<String>) {
     if view == View::Input {
         mistakes.extend(constraints::contradictions(&schema));
     }
-    // Alternatives share the members of their owner, and its mistakes.
+    // Alternatives repeat the members of their owner, and so its mistakes.
     let mut seen = BTreeSet::new();
     mistakes.retain(|mistake| seen.insert(mistake.clone()));
     (schema, mistakes)
 }
 
-/// Whether a type is a map, whatever its keys are.
+/// Returns true if a type is a map, with keys of any type.
 pub(crate) fn is_map<T: JsonSchema>() -> bool {
-    // The id of a type that an author derives begins with the path of its module.
+    // The id of a derived type begins with the path of its module, so only schemars' own maps begin with `Map<`.
     T::schema_id().starts_with("Map<") || written::<T>(View::Input).get(keys::MARK).is_some()
 }
 
-/// What schemars writes, with definitions in the place of references.
+/// Returns what schemars generates, with references replaced by their definitions.
 fn written<T: JsonSchema>(view: View) -> Value {
     let (referring, definitions) = generate::<T>(view, false);
     if inline::recursive(&definitions).is_empty() {
-        // schemars drops a constraint on a field whose type it refers to (`#[schemars(range(max = 9))]
-        // level: Level`) and keeps it where the type stands in place.
+        // schemars drops a constraint on a field whose schema is a reference (`#[schemars(range(max = 9))] level: Level`), but
+        // keeps it if that schema is inlined.
         generate::<T>(view, true).0
     } else {
         inline::inline(referring, &definitions)

@@ -1,7 +1,7 @@
-//! What the validator found, in words that a model can act on: where, what was expected, what was received.
+//! Turns the validator's failures into messages that a model can act on: where, what was expected, what was received.
 //!
-//! A pointer names the member itself, also one that is missing or should not be there. A value that fits
-//! none of several alternatives is explained by the one it was meant for.
+//! A pointer names the member itself, even if the member is missing or unknown. If a value matches none of several
+//! alternatives, the explanation is about the alternative that it was probably meant for.
 
 use serde_json::Value;
 
@@ -12,10 +12,10 @@ use crate::violation::{Violation, below, shorten};
 use crate::walk::resolve;
 use crate::words::{self, counted, listed, one_of, quoted, received};
 
-/// How many violations one answer names. More help nobody, and a hostile value could cause millions.
+/// Maximum number of violations in one explanation. More do not help, and a hostile value could cause millions.
 const NAMED: usize = 20;
 
-/// Explains what is wrong with a value; `document` is the schema as it was written. Never empty.
+/// Explains what is wrong with a value. `document` is the schema as written. The result is never empty.
 pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) -> Vec<Violation> {
     let mut explanation =
         Explanation { document, validator, keyword: None, violations: Vec::new() };
@@ -31,7 +31,7 @@ pub(crate) fn explain(document: &Value, validator: &Validator, value: &Value) ->
     explanation.violations
 }
 
-/// What is said of one place: in words, and what was expected by itself.
+/// The message about one place, and what was expected there.
 struct PlaceText {
     problem: String,
     expected: Option<String>,
@@ -63,7 +63,7 @@ impl<T: Into<String>> From<T> for PlaceText {
 struct Explanation<'s> {
     document: &'s Value,
     validator: &'s Validator,
-    /// The keyword that the failure at hand is of.
+    /// The keyword of the current failure.
     keyword: Option<&'static str>,
     violations: Vec<Violation>,
 }
@@ -80,7 +80,7 @@ impl Explanation<'_> {
             Some(expected) => violation.expecting(expected),
             None => violation,
         };
-        // Two keywords may fail in the same words: these are told once.
+        // Two keywords may fail with the same message: report it once.
         let same = |other: &Violation| {
             other.pointer == violation.pointer && other.problem == violation.problem
         };
@@ -114,7 +114,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// The schema that holds the keyword which failed.
+    /// Returns the schema that holds the failed keyword.
     fn surrounding(&self, failure: &Failure<'_>) -> Option<&Value> {
         self.document.pointer(&self.validator.place(failure.node))
     }
@@ -138,7 +138,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// What is missing, in the order in which the schema asks for it.
+    /// Returns the missing names in the order in which the schema lists them.
     fn in_order<'n>(&self, failure: &Failure<'_>, names: &'n [String]) -> Vec<&'n String> {
         let required = self.surrounding(failure).and_then(|s| s.get(failure.keyword)?.as_array());
         let place = |name: &str| required?.iter().position(|other| other == name);
@@ -167,7 +167,7 @@ impl Explanation<'_> {
                 None => "unknown member; no more members are allowed here".to_owned(),
             };
         };
-        // A member that is there already was not meant.
+        // Do not suggest a member that the value already has.
         let free = known.keys().filter(|name| failure.value.get(name).is_none());
         match nearest(name, free.map(String::as_str)) {
             Some(meant) => format!("unknown member; did you mean `{meant}`?"),
@@ -191,7 +191,7 @@ impl Explanation<'_> {
         {
             let given = value.get(tag.name);
             let meant = tag.values.iter().filter(|(_, fixed)| given == Some(*fixed));
-            // A value with several tags has one alternative for each combination.
+            // A value with several tags has one alternative for each combination, so several may have this tag.
             let best = meant
                 .filter_map(|(branch, _)| context.get(*branch))
                 .min_by_key(|branch| misfit(at, branch));
@@ -219,7 +219,7 @@ impl Explanation<'_> {
         }
     }
 
-    /// What is wrong with the value itself.
+    /// Describes what is wrong with the value itself.
     fn problem(&self, failure: &Failure<'_>) -> PlaceText {
         let keyword = failure.keyword;
         let schema = self.surrounding(failure);
@@ -234,16 +234,16 @@ impl Explanation<'_> {
     }
 }
 
-/// How badly an alternative fits; what counts most stands first.
+/// How far a value is from an alternative. The most important field comes first, for the derived order.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Misfit {
-    /// It is for values of another type altogether.
+    /// The alternative is for values of another type.
     another_type: bool,
-    /// Members that are fixed differently: it is another variant.
+    /// Members with another fixed value: it is another variant.
     fixed: usize,
     /// Members missing or unknown: it is probably another variant.
     members: usize,
-    /// Things wrong further inside.
+    /// Failures further inside.
     inside: usize,
 }
 
@@ -269,10 +269,10 @@ fn misfit(at: &str, failures: &[Failure<'_>]) -> Misfit {
     misfit
 }
 
-/// A member that every object among the alternatives fixes to a value of its own.
+/// A member that tells alternatives apart: every object among them fixes it to a value.
 struct Tag<'s> {
     name: &'s str,
-    /// The number of the alternative, and its value.
+    /// The index of each alternative, and its value.
     values: Vec<(usize, &'s Value)>,
 }
 
@@ -317,7 +317,7 @@ fn fixed(schema: &Value) -> Option<&Value> {
     })
 }
 
-/// A value that is none of the allowed ones.
+/// Describes a value that is not one of the allowed values.
 fn mistaken<'v>(
     expected: String,
     given: &Value,
@@ -331,7 +331,7 @@ fn mistaken<'v>(
     said
 }
 
-/// What is wrong with a value, given what a keyword asks for.
+/// Describes why a value fails a keyword. `asked` is the keyword's value.
 fn problem(
     failure: &Failure<'_>,
     keyword: &str,

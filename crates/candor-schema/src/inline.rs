@@ -1,4 +1,4 @@
-//! Definitions moved to where they are used. What is left in `$defs` is recursive and cannot move.
+//! Moves definitions to where they are used. Only recursive ones, which cannot move, stay in `$defs`.
 //!
 //! Hosts strip `$defs` from what they show to a model, so a reference is a hole in the description.
 
@@ -9,7 +9,7 @@ use serde_json::{Map, Value};
 use crate::merge::merge;
 use crate::walk::{children, children_mut, unescape};
 
-/// The definitions that contain themselves, directly or through others.
+/// Returns the definitions that contain themselves, directly or through others.
 pub(crate) fn recursive(definitions: &Map<String, Value>) -> BTreeSet<String> {
     definitions
         .iter()
@@ -18,7 +18,7 @@ pub(crate) fn recursive(definitions: &Map<String, Value>) -> BTreeSet<String> {
         .collect()
 }
 
-/// Puts every definition in the place of its references; recursive ones stay, in `$defs` at the root.
+/// Replaces every reference with its definition. Recursive definitions stay in `$defs` at the root.
 ///
 /// The root itself is never a bare reference, because hosts refuse such a root.
 pub(crate) fn inline(root: Value, definitions: &Map<String, Value>) -> Value {
@@ -71,13 +71,13 @@ impl Inliner<'_> {
     }
 }
 
-/// A reference with members of its own beside it (a flattened newtype, the tag of a variant) becomes one
-/// object with its target even if that is recursive: two closed objects would refuse each other's members.
+/// Returns true if a reference has members of its own beside it (a flattened newtype, the tag of a variant). It becomes one
+/// object with its target, even a recursive one: two closed objects would refuse each other's members.
 fn is_extended(schema: &Value) -> bool {
     schema.get("properties").is_some()
 }
 
-/// Replaces a reference by its definition; what stands beside the reference wins.
+/// Replaces a reference with its definition. Keywords beside the reference win.
 fn open(schema: &mut Value, definition: &Value) {
     let Value::Object(beside) = schema else { return };
     beside.shift_remove("$ref");
@@ -89,13 +89,13 @@ fn open(schema: &mut Value, definition: &Value) {
     };
 }
 
-/// The definition that a schema refers to.
+/// Returns the name of the definition that a schema refers to.
 fn target(schema: &Value) -> Option<String> {
     let name = schema.get("$ref")?.as_str()?.strip_prefix("#/$defs/")?;
     Some(unescape(name).replace("~1", "/").replace("~0", "~"))
 }
 
-/// The definitions that a schema refers to anywhere.
+/// Returns the names of the definitions that a schema refers to anywhere.
 fn targets(schema: &Value) -> Vec<String> {
     let mut found: Vec<String> = target(schema).into_iter().collect();
     for child in children(schema) {

@@ -9,8 +9,8 @@ use crate::walk::{children_mut, is_type};
 
 /// Derives the input schema of a tool whose arguments are the struct `T`.
 ///
-/// Every argument has a description: the author's words, else `Parameter <name>`. A type that cannot be
-/// the arguments of a tool (a number, an enum) gives [`permissive`].
+/// Every argument has a description: the author's, else `Parameter <name>`. For a type that cannot hold the arguments of a
+/// tool (a number, an enum), returns [`permissive`].
 ///
 /// ```
 /// #[derive(schemars::JsonSchema)]
@@ -38,11 +38,12 @@ pub fn input<T: JsonSchema>() -> Value {
 pub struct InputSchema {
     /// The schema; its root is an object.
     pub schema: Value,
-    /// What the schema cannot demand, and what contradicts itself, each with its place: a default outside its own limits.
+    /// Constraints that the schema cannot express, and contradictions such as a default outside its own limits. Each mistake
+    /// names its place.
     pub mistakes: Vec<String>,
 }
 
-/// Derives what [`input`] derives, and looks for mistakes.
+/// Derives the same schema as [`input`], and finds the author's mistakes in it.
 #[must_use]
 pub fn input_schema<T: JsonSchema>() -> InputSchema {
     let (derived, mistakes) = inspect::<T>(View::Input);
@@ -86,8 +87,8 @@ fn describe(name: &str, property: &mut Value) {
     }
 }
 
-/// Whether a type is a struct, which may *be* the arguments of a tool. Anything else becomes one named argument: hosts
-/// drop tools whose input is a union at its root, and the keys of a map are data.
+/// Returns true if a type is a struct, which can hold all arguments of a tool. Any other type becomes one named argument:
+/// hosts drop tools whose input is a union at its root, and the keys of a map are data.
 #[must_use]
 pub fn is_struct<T: JsonSchema>() -> bool {
     let (derived, _) = inspect::<T>(View::Input);
@@ -105,14 +106,14 @@ fn is_combined(schema: &Map<String, Value>) -> bool {
     ["anyOf", "oneOf", "allOf", "not", "if", "$ref"].iter().any(|k| schema.contains_key(*k))
 }
 
-/// The schema of arguments about which nothing is known: any object.
+/// Returns the schema of arguments about which nothing is known: any object.
 #[must_use]
 pub fn permissive() -> Value {
     json!({"type": "object", "additionalProperties": true})
 }
 
-/// The same schema for hosts that refuse `anyOf` with null: an optional member is a plain member that is
-/// not required. For publishing only; what is enforced goes on accepting null.
+/// Returns the schema for hosts that refuse `anyOf` with null: an optional member becomes a plain member that is not
+/// required. For publishing only: the enforced schema still accepts null.
 #[must_use]
 pub fn plain_optionals(schema: &Value) -> Value {
     let mut plain = schema.clone();

@@ -1,7 +1,7 @@
-//! The schema of a map by the type of its keys.
+//! Schemas of maps, by the type of their keys.
 //!
-//! schemars forgets the width of integer keys and the names of documented variants. The macros therefore describe the
-//! maps of a signature with [`KeyedMap`].
+//! schemars drops the width of integer keys and the names of documented variants. The macros therefore describe the maps of
+//! a signature with [`KeyedMap`].
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ use serde_json::{Map, Value, json};
 use crate::walk::unescape;
 use crate::widths;
 
-/// Marks the schema of a map until it is published: a map is never all the arguments of a tool.
+/// Marks the schema of a map until it is published: a map never holds all the arguments of a tool.
 pub(crate) const MARK: &str = "x-candor-map";
 
-/// What schemars writes of integer keys, and the patterns of the integers that serde reads: JSON numbers have no leading
-/// zeros.
+/// The patterns that schemars writes for integer keys, each with the pattern of what serde reads: JSON numbers have no
+/// leading zeros.
 pub(crate) const OF_ANY_WIDTH: [(&str, &str); 2] =
     [(r"^\d+$", "^(0|[1-9][0-9]*)$"), (r"^-?\d+$", "^(0|-?[1-9][0-9]*)$")];
 
-/// Describes a map from `K` to `V` exactly: a key that the type refuses is refused by its schema.
+/// The exact schema of a map from `K` to `V`: it refuses each key that the type refuses.
 ///
 /// ```
 /// use candor_schema::{KeyedMap, View, derive};
@@ -70,7 +70,7 @@ impl<K: JsonSchema, V: JsonSchema, const FLAT: bool> JsonSchema for KeyedMap<K, 
         };
         if let Some(names) = keys.open {
             schema.insert("additionalProperties".to_owned(), value);
-            // The members of the owner have other names.
+            // In a flattened map, `propertyNames` would refuse the members of the owner.
             if names != json!({}) && !FLAT {
                 schema.insert("propertyNames".to_owned(), names);
             }
@@ -87,12 +87,12 @@ impl<K: JsonSchema, V: JsonSchema, const FLAT: bool> JsonSchema for KeyedMap<K, 
     }
 }
 
-/// The texts that are a key.
+/// The strings that are a key.
 #[derive(Default)]
 struct Keys {
     names: Vec<String>,
     patterns: Vec<String>,
-    /// What else is known of a key that neither names nor patterns describe.
+    /// The schema of other keys, if names and patterns do not describe all of them.
     open: Option<Value>,
 }
 
@@ -130,7 +130,7 @@ impl Keys {
                 .iter()
                 .for_each(|word| drop(keywords.shift_remove(*word)));
         }
-        // Two kinds of text: only that it is a text is certain.
+        // With two kinds of strings, only the type is certain.
         self.open = Some(if self.open.is_none() { names } else { json!({}) });
     }
 }
@@ -140,7 +140,7 @@ fn definition<'d>(definitions: &'d Map<String, Value>, reference: &str) -> Optio
     definitions.get(&unescape(name).replace("~1", "/").replace("~0", "~"))
 }
 
-/// The pattern of the keys that an integer type reads.
+/// Returns the pattern of the keys that an integer type reads.
 fn integers(schema: &Value) -> String {
     let format = schema.get("format").and_then(Value::as_str).unwrap_or("int64");
     let (least, greatest) =
@@ -150,7 +150,7 @@ fn integers(schema: &Value) -> String {
     pattern(least, greatest, !without_zero)
 }
 
-/// A pattern of the integers from `least`, which is no more than 0, to `greatest`, as JSON writes them.
+/// Returns a pattern of the integers from `least`, which is at most 0, to `greatest`, as JSON writes them.
 fn pattern(least: i128, greatest: u128, with_zero: bool) -> String {
     let mut options = Vec::new();
     if with_zero {
@@ -163,7 +163,7 @@ fn pattern(least: i128, greatest: u128, with_zero: bool) -> String {
     format!("^({})$", options.join("|"))
 }
 
-/// Patterns that together match the integers from 1 to `greatest`.
+/// Returns patterns that together match the integers from 1 to `greatest`.
 fn up_to(greatest: u128) -> Vec<String> {
     let digits = greatest.to_string();
     let any = |count: usize| match count {
@@ -191,7 +191,7 @@ fn up_to(greatest: u128) -> Vec<String> {
     options
 }
 
-/// What a pattern of integer keys asks for, in words; none if it is another pattern.
+/// Describes a pattern of integer keys in words. Returns `None` for any other pattern.
 pub(crate) fn described(asked: &str) -> Option<String> {
     static WORDS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         let [(_, unsigned), (_, signed)] = OF_ANY_WIDTH;

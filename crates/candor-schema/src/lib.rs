@@ -2,13 +2,13 @@
 //!
 //! - [`derive()`]: the schema of a Rust type; [`input`] that of a tool's arguments, [`output`] that of its
 //!   result.
-//! - [`Schema`]: a schema compiled once, that says exactly what is wrong with a value.
-//! - [`References`]: what the references of a schema lead to.
+//! - [`Schema`]: a compiled schema, which reports exactly what is wrong with a value.
+//! - [`References`]: the targets of a schema's references.
 //! - [`read`]: from a checked value to a Rust value; [`write()`]: from a Rust value to JSON.
 //! - [`canonical`]: one text for all spellings of a value.
-//! - [`nearest`](nearest()): the name that someone probably meant.
+//! - [`nearest`](nearest()): the name that a caller probably meant.
 //!
-//! Knows values and schemas; knows nothing of tools, transports or the protocol.
+//! This crate handles values and schemas. It knows nothing of tools, transports or the protocol.
 
 mod base64;
 mod canonical;
@@ -45,5 +45,5 @@ pub use validate::References;
 pub use violation::{Invalid, Violation};
 pub use write::write;
 
-/// The crate whose `JsonSchema` is derived from, so that everyone derives with the same one.
+/// The `schemars` crate, re-exported so that every crate derives the same `JsonSchema`.
 pub use schemars;

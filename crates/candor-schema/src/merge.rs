@@ -1,8 +1,8 @@
-//! Two schemas that hold for the same value, written as one.
+//! Merges two schemas that apply to the same value.
 
 use serde_json::{Map, Value, json};
 
-/// Joins two schemas of which `first` is the nearer one: its words win, its members come first.
+/// Merges two schemas. `first` is the nearer one: its keywords win, and its members come first.
 pub(crate) fn merge(first: Map<String, Value>, second: Map<String, Value>) -> Map<String, Value> {
     let mut merged = first;
     for (keyword, value) in second {
@@ -30,8 +30,8 @@ pub(crate) fn merge(first: Map<String, Value>, second: Map<String, Value>) -> Ma
                     all.push(json!({ keyword: theirs }));
                 }
             }
-            // Members that only one of the two names are members of the whole: the whole is open if
-            // either is (a flattened map), and closed only by the schema that it ends up in.
+            // A member that only one of the two names is a member of the merged object. That object is open if either one is (a
+            // flattened map); otherwise only the schema that it ends up in closes it.
             ("additionalProperties", mine @ Value::Bool(false), theirs) => *mine = theirs,
             _ => {}
         }

@@ -1,7 +1,6 @@
-//! The name that someone probably meant.
+//! Finds the name that a caller probably meant.
 
-/// The known name nearest to `given`, if it is near enough to be a slip: two letters, or a third of a long
-/// name.
+/// Returns the known name nearest to `given`, if it is near enough to be a typo: two letters, or a third of a long name.
 ///
 /// ```
 /// let known = ["name", "max_results"];
@@ -9,7 +8,7 @@
 /// assert_eq!(candor_schema::nearest("colour", known.into_iter()), None);
 /// ```
 pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-    // Nobody misspells this much, and the table grows with both lengths.
+    // Longer names get no suggestion: the table grows with both lengths.
     const LONGEST: usize = 64;
     let given: Vec<char> = folded(given).collect();
     if given.len() > LONGEST {
@@ -26,12 +25,12 @@ pub fn nearest<'a>(given: &str, known: impl Iterator<Item = &'a str>) -> Option<
         .map(|(_, name)| name)
 }
 
-/// `maxResults`, `max_results` and `max-results` are the same name in three dialects.
+/// Folds a name: `maxResults`, `max_results` and `max-results` are the same name in three conventions.
 fn folded(name: &str) -> impl Iterator<Item = char> {
     name.chars().filter(|c| !matches!(c, '_' | '-' | ' ')).flat_map(char::to_lowercase)
 }
 
-/// How many letters to insert, delete, replace or swap with their neighbour.
+/// Returns how many letters to insert, delete, replace or swap with their neighbor.
 fn distance(a: &[char], b: &[char]) -> usize {
     let mut before: Vec<usize> = Vec::new();
     let mut above: Vec<usize> = (0..=b.len()).collect();

@@ -1,6 +1,6 @@
 //! The output schema of a tool, from the type of its result.
 //!
-//! Structured content is an object, so every root says `type: object`; what is no object is put in a box.
+//! Structured content is an object, so every root has `type: object`. Any other value is put in a box.
 
 use schemars::JsonSchema;
 use serde_json::{Value, json};
@@ -20,12 +20,12 @@ pub const BOX_KEYWORD: &str = "x-dedalus-box";
 pub struct OutputSchema {
     /// The schema of the structured content; its root is an object.
     pub schema: Value,
-    /// Whether the value stands under [`BOX_FIELD`] instead of being the content itself.
+    /// True if the content is a box that holds the value in [`BOX_FIELD`]; false if the value is the content itself.
     pub boxed: bool,
 }
 
-/// Derives the output schema of a tool that returns `T`; none for `()` and for a value of which nothing
-/// is known.
+/// Derives the output schema of a tool that returns `T`. Returns `None` for `()`, and for a type whose schema allows any
+/// value.
 ///
 /// ```
 /// let answer = candor_schema::output::<i64>().unwrap();
@@ -66,13 +66,13 @@ fn says_nothing(schema: &Value) -> bool {
     }
 }
 
-/// Whether every value that fits is an object: an object, or alternatives that all are.
+/// Returns true if every valid value is an object: the schema is one for objects, or all its alternatives are.
 fn is_object(root: &Value, schema: &Value, depth: usize) -> bool {
     let schema = resolve(root, schema);
     if let Some(name) = schema.get("type") {
         return name == "object";
     }
-    // A union that contains itself as an alternative has no value; stop asking.
+    // A union that contains itself as an alternative has no value; stop recursing.
     depth < 16
         && schema.get("anyOf").and_then(Value::as_array).is_some_and(|branches| {
             branches.iter().all(|branch| is_object(root, branch, depth + 1))

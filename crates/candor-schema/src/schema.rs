@@ -1,4 +1,4 @@
-//! A schema compiled once, shared by everything that has the same text.
+//! Compiled schemas. Schemas with the same text share one compiled form.
 
 use std::collections::HashMap;
 use std::fmt;
@@ -10,27 +10,27 @@ use crate::explain::explain;
 use crate::validate::{CheckResult, Draft, Validator};
 use crate::violation::{Invalid, Violation, shorten};
 
-/// How many distinct schemas stay compiled when nobody uses them any more.
+/// If the cache holds this many schemas, compiling another one drops those that are not in use.
 const KEPT: usize = 4096;
 
-/// Larger and deeper schemas are mistakes or attacks; compiling is where they would hurt.
+/// Maximum size in bytes and maximum nesting. Larger and deeper schemas are mistakes or attacks, and costly to compile.
 const LARGEST: usize = 1 << 20;
 const DEEPEST: usize = 127;
 
-/// What cannot be checked does not pass.
+/// A value that cannot be checked is invalid.
 const TOO_COSTLY: &str =
     "too costly to check against the schema; send less, or simplify the schema";
 
 /// A compiled JSON Schema: 2020-12 unless `$schema` names draft 4, 6, 7 or 2019-09.
 ///
-/// Patterns run in linear time. Those with look-around or back-references run for a limited number of steps; a value for
-/// which these do not suffice is refused with an error that says so. A `$ref` never leaves the schema: neither the network nor a file
-/// is ever read. A `format` that is known (`email`, `date-time`, `uuid`, …) is checked, because whoever wrote
-/// it meant it.
+/// Patterns run in linear time. Those with look-around or back-references run for a limited number of steps. If a value
+/// needs more, it is refused with an error that says so. A `$ref` never leaves the schema: neither the network nor a file
+/// is ever read. A known `format` (`email`, `date-time`, `uuid`, …) is checked, because an author who writes it expects
+/// that.
 pub struct Schema {
     validator: Validator,
-    /// Explanations name the members and alternatives that it allows. Read again when one is needed, which is seldom: as a
-    /// value it would take several times the memory.
+    /// Explanations take the names of allowed members and alternatives from it. It is parsed again for each explanation,
+    /// which is rare: a parsed [`Value`] would take several times the memory.
     text: Arc<str>,
 }
 
@@ -46,11 +46,11 @@ impl fmt::Display for SchemaError {
 
 impl std::error::Error for SchemaError {}
 
-/// Providers may build their tools anew on every request; the same text is compiled once all the same.
+/// The cache. Tool sources may rebuild their tools on every request; the same text is still compiled only once.
 static COMPILED: LazyLock<Mutex<HashMap<Arc<str>, Arc<Schema>>>> = LazyLock::new(Mutex::default);
 
 impl Schema {
-    /// Compiles a schema given as JSON text, or finds it compiled.
+    /// Compiles a schema from JSON text, or returns it from the cache.
     ///
     /// ```
     /// use candor_schema::Schema;
@@ -94,7 +94,7 @@ impl Schema {
         Ok(Self { validator, text: text.into() })
     }
 
-    /// Checks a value; names what is wrong and where.
+    /// Checks a value. The error says what is wrong and where.
     pub fn check(&self, value: &Value) -> Result<(), Invalid> {
         // The common case first: deciding is several times cheaper than explaining.
         match self.validator.check(value) {
@@ -119,7 +119,7 @@ fn compiled() -> std::sync::MutexGuard<'static, HashMap<Arc<str>, Arc<Schema>>> 
     COMPILED.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The draft that a schema is written in.
+/// Returns the draft that a schema is written in.
 pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     let Some(named) = schema.get("$schema").and_then(Value::as_str) else {
         return Ok(Draft::Twenty);
@@ -131,7 +131,7 @@ pub(crate) fn dialect(schema: &Value) -> Result<Draft, SchemaError> {
     })
 }
 
-/// How deep arrays and objects are nested in a JSON text.
+/// Returns how deep arrays and objects are nested in a JSON text.
 fn depth(text: &str) -> usize {
     let (mut depth, mut deepest) = (0_usize, 0);
     let (mut quoted, mut escaped) = (false, false);

@@ -1,4 +1,4 @@
-//! What schemars writes, made as plain, closed and short as the value allows.
+//! Makes the schemas of schemars as plain, closed and short as the value allows.
 
 use serde_json::{Map, Value, json};
 
@@ -10,7 +10,7 @@ use crate::walk::is_type;
 /// Keywords that apply a schema to the same value, so that members are named in more than one place.
 const IN_PLACE: [&str; 8] = ["$ref", "anyOf", "oneOf", "allOf", "if", "then", "else", "not"];
 
-/// The order in which people and models read; what is not named stands between the two lists.
+/// The reading order for users and models. Other keywords go between the two lists.
 const FIRST: [&str; 10] = [
     "$ref",
     "type",
@@ -26,12 +26,12 @@ const FIRST: [&str; 10] = [
 const LAST: [&str; 8] =
     ["anyOf", "description", "default", "examples", "deprecated", "readOnly", "writeOnly", "$defs"];
 
-/// Takes away the keywords that say nothing to a caller.
+/// Removes the keywords that tell a caller nothing.
 pub(crate) fn prune(schema: &mut Map<String, Value>) {
     schema.shift_remove("title");
     schema.shift_remove("$schema");
     if schema.shift_remove(keys::MARK).is_some() && schema.contains_key("properties") {
-        // The tag of a variant is no key of the map.
+        // The tag of a variant is not a key of the map.
         schema.shift_remove("propertyNames");
     }
     if let Some(Value::Object(patterns)) = schema.get_mut("patternProperties") {
@@ -73,7 +73,7 @@ fn close_at(schema: &mut Value, whole: bool) {
     }
 }
 
-/// `required` in the order of the members, and what happens to a member that is left out.
+/// Sorts `required` in the order of the members, and sets or removes the defaults of members.
 pub(crate) fn members(schema: &mut Map<String, Value>, view: View) {
     let mut required = match schema.shift_remove("required") {
         Some(Value::Array(names)) => names,
@@ -89,7 +89,7 @@ pub(crate) fn members(schema: &mut Map<String, Value>, view: View) {
         for (name, property) in properties {
             let Value::Object(property) = property else { continue };
             match view {
-                // serde reads an absent `Option` as `None`, which is what null says.
+                // serde reads an absent `Option` as `None`, and null means the same.
                 View::Input => {
                     if !property.contains_key("default")
                         && !required.iter().any(|required| required == name)
@@ -100,7 +100,7 @@ pub(crate) fn members(schema: &mut Map<String, Value>, view: View) {
                         property.insert("default".to_owned(), Value::Null);
                     }
                 }
-                // A result holds what it holds; nobody fills anything in.
+                // No reader fills in the defaults of a result.
                 View::Output => {
                     property.shift_remove("default");
                 }
@@ -112,7 +112,7 @@ pub(crate) fn members(schema: &mut Map<String, Value>, view: View) {
     }
 }
 
-/// Brings the keywords into reading order.
+/// Sorts the keywords into reading order.
 pub(crate) fn order(schema: &mut Map<String, Value>) {
     let mut old = std::mem::take(schema);
     let mut last = Map::new();

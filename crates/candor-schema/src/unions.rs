@@ -1,7 +1,7 @@
-//! Alternatives, written the one way that hosts, models and serde agree on: `anyOf`.
+//! Alternatives, in the one form that hosts, models and serde agree on: `anyOf`.
 //!
-//! `oneOf` refuses a value that fits two variants, serde takes it; so it is not used. A struct with a
-//! flattened enum is several closed objects, because serde reads the members of both in one place.
+//! `oneOf` is not used: it refuses a value that matches two variants, but serde accepts such a value. A struct with a
+//! flattened enum becomes several closed objects, because serde reads the members of both in one place.
 
 use serde_json::{Map, Value, json};
 
@@ -12,10 +12,10 @@ use crate::walk::is_type;
 const ANNOTATIONS: [&str; 6] =
     ["description", "default", "examples", "deprecated", "readOnly", "writeOnly"];
 
-/// A struct with several flattened enums is written out up to this many combinations.
+/// Maximum number of combinations to write out for a struct with several flattened enums.
 const COMBINATIONS: usize = 64;
 
-/// Rewrites the alternatives of one schema whose inner schemas are settled.
+/// Rewrites the alternatives of one schema. Its inner schemas are already rewritten.
 pub(crate) fn settle(schema: &mut Map<String, Value>) {
     split_null(schema);
     one_of_is_any_of(schema);
@@ -25,7 +25,7 @@ pub(crate) fn settle(schema: &mut Map<String, Value>) {
     unwrap_single(schema);
 }
 
-/// `{"type": ["integer", "null"]}` is `anyOf` of an integer and null, with the words outside.
+/// Turns `{"type": ["integer", "null"]}` into `anyOf` of an integer and null, with the annotations outside.
 fn split_null(schema: &mut Map<String, Value>) {
     let Some(Value::Array(types)) = schema.get("type") else { return };
     if !types.iter().any(|name| name == "null") || types.len() < 2 {
@@ -53,7 +53,7 @@ fn one_of_is_any_of(schema: &mut Map<String, Value>) {
     }
 }
 
-/// An alternative that is nothing but alternatives joins the outer ones.
+/// Moves the alternatives of a pure union into the outer union.
 fn flatten_nested(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { return };
     let mut flat: Vec<Value> = Vec::with_capacity(branches.len());
@@ -75,7 +75,7 @@ fn flatten_nested(schema: &mut Map<String, Value>) {
     *branches = flat;
 }
 
-/// An object with alternatives beside its own members: the members join every alternative.
+/// Adds the members of an object to each of its alternatives.
 fn distribute(schema: &mut Map<String, Value>) {
     if !is_type(schema, "object") || !(schema.contains_key("anyOf") || schema.contains_key("allOf"))
     {
@@ -104,7 +104,7 @@ fn distribute(schema: &mut Map<String, Value>) {
     if unions.iter().map(Vec::len).product::<usize>() > COMBINATIONS {
         return;
     }
-    // What schemars says about members that no part names becomes the say of every whole.
+    // schemars' rule for members that no part names applies to each whole object.
     match own.shift_remove("unevaluatedProperties") {
         None | Some(Value::Bool(false)) => {}
         Some(open) => {
@@ -123,8 +123,8 @@ fn distribute(schema: &mut Map<String, Value>) {
     schema.insert("anyOf".to_owned(), wholes.into_iter().map(Value::Object).collect());
 }
 
-/// The alternatives, if each is an object without alternatives of its own, or says nothing at all (an
-/// optional flattened enum that is not there).
+/// Returns the alternatives, if each is an object without alternatives of its own, or allows anything (an optional flattened
+/// enum that is absent).
 fn plain_objects(branches: Value) -> Option<Vec<Map<String, Value>>> {
     let Value::Array(branches) = branches else { return None };
     branches
@@ -142,7 +142,7 @@ fn plain_objects(branches: Value) -> Option<Vec<Map<String, Value>>> {
         .collect()
 }
 
-/// Several fixed strings are one `enum`; what their docs say joins the description.
+/// Folds several fixed strings into one `enum`. Their docs join the description.
 fn fold_literals(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { return };
     let literals = branches.iter().filter(|branch| literal(branch).is_some()).count();
@@ -161,7 +161,7 @@ fn fold_literals(schema: &mut Map<String, Value>) {
         place.get_or_insert(rest.len());
         if let Some(doc) = branch.get("description").and_then(Value::as_str) {
             let doc = doc.split_whitespace().collect::<Vec<_>>().join(" ");
-            // A group of variants without docs of their own has no name to hang the words on.
+            // Docs that several variants share belong to no single name.
             match values.as_slice() {
                 [Value::String(name)] => docs.push(format!("- `{name}`: {doc}")),
                 _ => docs.push(doc),
@@ -190,7 +190,7 @@ fn fold_literals(schema: &mut Map<String, Value>) {
     }
 }
 
-/// The strings of a schema that is nothing but fixed strings and words about them.
+/// Returns the strings of a schema that has nothing but fixed strings and a description.
 fn literal(schema: &Value) -> Option<Vec<Value>> {
     let schema = schema.as_object()?;
     let known = |key: &String| matches!(key.as_str(), "type" | "const" | "enum" | "description");
@@ -206,7 +206,7 @@ fn literal(schema: &Value) -> Option<Vec<Value>> {
     }
 }
 
-/// One alternative is no alternative, and none at all fits nothing.
+/// Unwraps a single alternative. A union without alternatives accepts no value.
 fn unwrap_single(schema: &mut Map<String, Value>) {
     let Some(Value::Array(branches)) = schema.get_mut("anyOf") else { return };
     match branches.as_mut_slice() {
@@ -223,7 +223,7 @@ fn unwrap_single(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Whether null is one of the alternatives.
+/// Returns true if null is one of the alternatives.
 pub(crate) fn is_nullable(schema: &Value) -> bool {
     schema
         .get("anyOf")
@@ -231,7 +231,7 @@ pub(crate) fn is_nullable(schema: &Value) -> bool {
         .is_some_and(|branches| branches.iter().any(is_null))
 }
 
-/// Whether the schema is that of null and nothing else.
+/// Returns true if the schema accepts null and nothing else.
 pub(crate) fn is_null(schema: &Value) -> bool {
     schema.get("type").is_some_and(|name| name == "null")
 }

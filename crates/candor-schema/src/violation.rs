@@ -1,4 +1,4 @@
-//! What is wrong with a value, and where.
+//! Violations: what is wrong with a value, and where.
 
 use std::fmt;
 
@@ -7,24 +7,24 @@ use serde_json::Value;
 /// Values are quoted in violations up to this many characters.
 const QUOTED: usize = 200;
 
-/// One thing wrong with a value.
+/// One problem with a value.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Violation {
-    /// JSON Pointer to the offending part, also to one that is missing; empty for the whole.
+    /// JSON Pointer to the offending part, even if that part is missing. Empty for the whole value.
     pub pointer: String,
     /// What was expected there, what was received, and what to do.
     pub problem: String,
-    /// What was expected there, by itself: `at least 1`; none where that cannot be said.
+    /// What was expected there, on its own, such as `at least 1`. `None` if it cannot be said that briefly.
     pub expected: Option<String>,
-    /// The values that are allowed there, all of them; empty if they cannot be listed.
+    /// All values that are allowed there. Empty if they cannot be listed.
     pub valid_values: Vec<Value>,
-    /// The schema's keyword that refuses the value; `schema` if the schema itself is invalid. None if no keyword refuses it.
+    /// The schema keyword that refuses the value; `schema` if the schema itself is invalid. `None` if no keyword refuses it.
     pub keyword: Option<&'static str>,
 }
 
 impl Violation {
-    /// A problem at a JSON Pointer.
+    /// Creates a violation at a JSON Pointer.
     #[must_use]
     pub fn new(pointer: impl Into<String>, problem: impl Into<String>) -> Self {
         Self {
@@ -36,13 +36,13 @@ impl Violation {
         }
     }
 
-    /// That no value fits a schema that cannot be used.
+    /// Creates the violation for a schema that cannot be used, so that every value is invalid.
     #[must_use]
     pub fn of_schema(problem: impl Into<String>) -> Self {
         Self { keyword: Some("schema"), ..Self::new("", problem) }
     }
 
-    /// What was expected there, for programs; the problem says it too.
+    /// Sets what was expected there, for programs. The problem says it, too.
     ///
     /// ```
     /// use candor_schema::Violation;
@@ -59,7 +59,7 @@ impl Violation {
         self
     }
 
-    /// All values that are allowed there.
+    /// Sets all values that are allowed there.
     #[must_use]
     pub fn allowing(mut self, values: impl IntoIterator<Item = Value>) -> Self {
         self.valid_values = values.into_iter().collect();
@@ -67,10 +67,10 @@ impl Violation {
     }
 }
 
-/// Everything that is wrong with a value, at most twenty things.
+/// The violations of a value, at most twenty.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Invalid {
-    /// In the order in which the schema finds them; never empty.
+    /// In the order in which the check finds them. Never empty.
     pub violations: Vec<Violation>,
 }
 
@@ -97,12 +97,12 @@ impl fmt::Display for Invalid {
 
 impl std::error::Error for Invalid {}
 
-/// The JSON Pointer of a member of what `parent` points to.
+/// Returns the JSON Pointer of a member of the value at `parent`.
 pub(crate) fn below(parent: &str, member: &str) -> String {
     format!("{parent}/{}", member.replace('~', "~0").replace('/', "~1"))
 }
 
-/// A text that fits into a message.
+/// Shortens a text for a message.
 pub(crate) fn shorten(text: &str) -> String {
     match text.char_indices().nth(QUOTED) {
         Some((end, _)) => format!("{}…", &text[..end]),

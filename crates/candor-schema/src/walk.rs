@@ -1,5 +1,5 @@
-//! Which parts of a schema are schemas. Everything else (`default`, `const`, `enum`, `examples`, the
-//! names of properties) is data and is never looked into.
+//! Finds the schemas inside a schema. Everything else (`default`, `const`, `enum`, `examples`, the names of properties) is
+//! data and is never searched.
 
 use serde_json::{Map, Value};
 
@@ -24,7 +24,7 @@ const SINGLE: [&str; 11] = [
     "else",
 ];
 
-/// The schemas directly inside a schema.
+/// Returns the schemas directly inside a schema.
 pub(crate) fn children(schema: &Value) -> Vec<&Value> {
     let Value::Object(keywords) = schema else { return Vec::new() };
     let mut found = Vec::new();
@@ -41,7 +41,7 @@ pub(crate) fn children(schema: &Value) -> Vec<&Value> {
     found
 }
 
-/// The schemas directly inside a schema, to be changed.
+/// Returns the schemas directly inside a schema, for changes.
 pub(crate) fn children_mut(keywords: &mut Map<String, Value>) -> Vec<&mut Value> {
     let mut found = Vec::new();
     for (keyword, value) in keywords {
@@ -70,15 +70,15 @@ pub(crate) fn from_the_leaves(schema: &mut Value, change: &impl Fn(&mut Map<Stri
     change(keywords);
 }
 
-/// Whether the schema, or a member of a type list, is of this type.
+/// Returns true if `type` is this one name. A list of types never matches.
 pub(crate) fn is_type(keywords: &Map<String, Value>, name: &str) -> bool {
     keywords.get("type").and_then(Value::as_str) == Some(name)
 }
 
-/// The schema that a `$ref` inside the document means.
+/// Returns the schema that a `$ref` inside the document leads to.
 pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     let mut schema = schema;
-    // Long enough for any honest chain, short enough for a circle.
+    // Enough for any honest chain; a circular one ends soon.
     for _ in 0..8 {
         let Some(reference) = schema.get("$ref").and_then(Value::as_str) else { break };
         let Some(target) = reference.strip_prefix('#').and_then(|p| root.pointer(&unescape(p)))
@@ -90,7 +90,7 @@ pub(crate) fn resolve<'a>(root: &'a Value, schema: &'a Value) -> &'a Value {
     schema
 }
 
-/// Takes the percent encoding of a URI fragment off a JSON Pointer.
+/// Decodes the percent encoding of a JSON Pointer in a URI fragment.
 pub(crate) fn unescape(pointer: &str) -> String {
     let mut bytes = Vec::with_capacity(pointer.len());
     let mut rest = pointer.as_bytes();

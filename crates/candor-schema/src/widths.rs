@@ -1,23 +1,24 @@
-//! Bounds of Rust's number types, in words of JSON Schema.
+//! Bounds of Rust's number types, as JSON Schema keywords.
 //!
-//! schemars names a width with `format`, which no validator enforces. The bounds say the same to every host. `i64` is
-//! the plain integer of JSON: it stays `{"type": "integer"}`, and [`crate::read`] refuses what is wider, with its place.
+//! schemars writes a width as `format`, which no validator enforces. Every host understands bounds. `i64` is the plain
+//! integer of JSON: it stays `{"type": "integer"}`. [`crate::read`] refuses a wider value and names its place.
 
 use serde_json::{Map, Number, Value, json};
 
 use crate::derive::View;
 use crate::walk::is_type;
 
-/// What schemars writes of a decimal that is read.
+/// The pattern that schemars writes for a decimal argument.
 const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
 
-/// Decimals have 96 bits. Every number of 28 digits before the point fits; of those with 29 digits only some do.
+/// The pattern that replaces it. A decimal has 96 bits: all numbers with 28 digits before the point fit, but only some with
+/// 29.
 const NARROW_DECIMAL: &str = r"^-?[0-9]{1,28}(\.[0-9]+)?$";
 
 /// The largest double that fits into 96 bits.
 const LARGEST_DECIMAL: f64 = 7.922_816_251_426_433e28;
 
-/// The least and the greatest value of an integer type, by its format; none if it is not the format of an integer type.
+/// Returns the least and the greatest value of an integer type, by its format. Returns `None` for any other format.
 pub(crate) fn of_format(format: &str) -> Option<(i128, u128)> {
     macro_rules! widths {
         ($($name:literal: $type:ty;)*) => {
@@ -37,7 +38,7 @@ pub(crate) fn of_format(format: &str) -> Option<(i128, u128)> {
 const LIMITS: [&str; 5] =
     ["minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum", "multipleOf"];
 
-/// Writes what a schema says of an `f32` in the shortest form. An author's 0.1 is 0.1, and not 0.10000000149011612.
+/// Rewrites the limits and the default of an `f32` in the shortest form: an author's 0.1 is 0.1, not 0.10000000149011612.
 pub(crate) fn shorten(schema: &mut Map<String, Value>) {
     for keyword in LIMITS.into_iter().chain(["default"]) {
         if let Some(mut value) = schema.get(keyword).cloned() {
@@ -47,7 +48,7 @@ pub(crate) fn shorten(schema: &mut Map<String, Value>) {
     }
 }
 
-/// Shortens the numbers in a value of which the schema says that they are of 32 bits.
+/// Shortens the numbers in a value that are 32-bit floats in its schema.
 fn shorten_value(schema: &Map<String, Value>, value: &mut Value) {
     let each = |schema: Option<&Value>, value: &mut Value| {
         if let Some(Value::Object(schema)) = schema {
@@ -82,7 +83,7 @@ fn shorten_value(schema: &Map<String, Value>, value: &mut Value) {
     }
 }
 
-/// The shortest number that is the same one in 32 bits; none if it is none of 32 bits.
+/// Returns the shortest number with the same 32-bit value. Returns `None` if the number is not exact in 32 bits.
 fn shortest(number: f64) -> Option<Number> {
     #[expect(clippy::cast_possible_truncation, reason = "compared below")]
     let narrow = number as f32;
@@ -90,7 +91,7 @@ fn shortest(number: f64) -> Option<Number> {
     is_narrow.then(|| narrow.to_string().parse().ok().and_then(Number::from_f64)).flatten()
 }
 
-/// Replaces the name of a width by its bounds. What the author demands beyond that stays.
+/// Replaces the format of a width with its bounds. Narrower limits of the author stay.
 pub(crate) fn bound(schema: &mut Map<String, Value>, view: View) {
     decimal(schema);
     let Some(Value::String(format)) = schema.get("format") else { return };

@@ -1,17 +1,17 @@
-//! Schemas and values in a few words, for messages.
+//! Short descriptions of schemas and values, for messages.
 
 use serde_json::Value;
 
 use crate::violation::shorten;
 use crate::walk::resolve;
 
-/// How many names or values a message lists.
+/// Maximum number of names or values in a message.
 const LISTED: usize = 20;
 
-/// How many values can be chosen from. A list that leaves some out would be wrong, so a longer one is none.
+/// Maximum number of allowed values to list. A list that leaves some out would be wrong, so a longer one is dropped.
 const CHOICE: usize = 100;
 
-/// All values that a schema allows, if it names them; else none.
+/// Returns all values that a schema allows, if it lists them; otherwise nothing.
 pub(crate) fn allowed(root: &Value, schema: &Value) -> Vec<Value> {
     fn collect(root: &Value, schema: &Value, levels: usize, values: &mut Vec<Value>) -> Option<()> {
         let schema = resolve(root, schema);
@@ -22,7 +22,7 @@ pub(crate) fn allowed(root: &Value, schema: &Value) -> Vec<Value> {
         } else {
             let branches = schema.get("anyOf").or_else(|| schema.get("oneOf"))?.as_array()?;
             for branch in branches {
-                // A schema may hold itself.
+                // A schema may contain itself.
                 collect(root, branch, levels.checked_sub(1)?, values)?;
             }
         }
@@ -32,7 +32,7 @@ pub(crate) fn allowed(root: &Value, schema: &Value) -> Vec<Value> {
     collect(root, schema, 2, &mut values).map_or_else(Vec::new, |()| values)
 }
 
-/// What a schema asks for: `an integer`, `one of "a", "b"`, `an object with "kind"`.
+/// Describes what a schema expects: `an integer`, `one of "a", "b"`, `an object with "kind"`.
 pub(crate) fn expected(root: &Value, schema: &Value) -> String {
     let schema = resolve(root, schema);
     if let Some(value) = schema.get("const") {
@@ -44,11 +44,11 @@ pub(crate) fn expected(root: &Value, schema: &Value) -> String {
     if let Some(Value::Array(branches)) = schema.get("anyOf").or_else(|| schema.get("oneOf")) {
         let mut forms: Vec<String> = Vec::new();
         for branch in branches.iter().take(LISTED) {
-            // One level is enough to choose from; a union in a union is just named.
+            // One level is enough to choose from; a union inside a union is not spelled out.
             let branch = resolve(root, branch);
             let form = match (branch.get("anyOf"), branch.get("format").and_then(Value::as_str)) {
                 (Some(_), _) => "another form".to_owned(),
-                // Several forms may be strings.
+                // Several forms may be strings; the format tells them apart.
                 (None, Some(name)) if branch["type"] == "string" => format(name),
                 _ => expected(root, branch),
             };
@@ -87,7 +87,7 @@ fn object(schema: &Value) -> String {
     }
 }
 
-/// A string of a format, with an example where the name of the format does not say enough.
+/// Describes a string of a format, with an example if the name of the format does not say enough.
 pub(crate) fn format(name: &str) -> String {
     let example = match name {
         "partial-time" => " (such as 14:30:00)",
@@ -97,7 +97,7 @@ pub(crate) fn format(name: &str) -> String {
     format!("a string of format {name}{example}")
 }
 
-/// A JSON type with its article.
+/// Returns a JSON type with its article.
 pub(crate) fn article(name: &str) -> &str {
     match name {
         "string" => "a string",
@@ -110,7 +110,7 @@ pub(crate) fn article(name: &str) -> &str {
     }
 }
 
-/// What stands in a place: scalars in full, containers by their kind.
+/// Describes a received value: scalars in full, containers by type and size.
 pub(crate) fn received(value: &Value) -> String {
     match value {
         Value::Null | Value::Bool(_) => value.to_string(),
@@ -121,7 +121,7 @@ pub(crate) fn received(value: &Value) -> String {
     }
 }
 
-/// A value as JSON, short enough for a message.
+/// Returns a value as JSON, shortened for a message.
 pub(crate) fn quoted(value: &Value) -> String {
     match value {
         // Shortened before it is escaped, so that a huge string is not copied.
@@ -130,7 +130,7 @@ pub(crate) fn quoted(value: &Value) -> String {
     }
 }
 
-/// `one of a, b`, or just `a`.
+/// Returns `one of a, b`, or just `a`.
 pub(crate) fn one_of(options: impl ExactSizeIterator<Item = String>) -> String {
     match options.len() {
         1 => options.collect(),
@@ -138,20 +138,20 @@ pub(crate) fn one_of(options: impl ExactSizeIterator<Item = String>) -> String {
     }
 }
 
-/// `a, b, c and 17 more`.
+/// Returns `a, b, c and 17 more`.
 pub(crate) fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
     let more = items.len().saturating_sub(LISTED);
     let list = items.take(LISTED).collect::<Vec<_>>().join(", ");
     if more > 0 { format!("{list} and {more} more") } else { list }
 }
 
-/// `1 item`, `2 items`.
+/// Returns `1 item`, `2 items`.
 pub(crate) fn counted(count: impl Into<Count>, noun: &str) -> String {
     let Count(count) = count.into();
     format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
 }
 
-/// A length, of whatever width.
+/// A length of either integer type.
 pub(crate) struct Count(u64);
 
 impl From<usize> for Count {

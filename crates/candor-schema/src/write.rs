@@ -1,4 +1,4 @@
-//! From a Rust value to the JSON that its output schema describes.
+//! Writes a Rust value as the JSON that its output schema describes.
 //!
 //! A [`Value`] holds integers up to 64 bits exactly. A wider one becomes a string with its decimal digits, and the output schema
 //! of a 128-bit type allows both forms. A JSON number would lose digits in most readers, this framework's included.
@@ -25,7 +25,7 @@ pub fn write(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Value> {
         let mut serializer = Serializer::with_formatter(&mut text, WideAsText::default());
         match value.serialize(&mut serializer) {
             Ok(()) => serde_json::from_slice(&text),
-            // Not a matter of width: the first attempt has the reason.
+            // The width is not the problem: the first attempt has the reason.
             Err(_) => Err(error),
         }
     })
@@ -34,7 +34,7 @@ pub fn write(value: &(impl Serialize + ?Sized)) -> serde_json::Result<Value> {
 /// Writes integers beyond 64 bits as strings.
 #[derive(Default)]
 struct WideAsText {
-    /// A key is inside quotes already.
+    /// True inside a key, which has quotes already.
     in_key: bool,
 }
 

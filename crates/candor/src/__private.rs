@@ -1,4 +1,4 @@
-//! What the code that the macros write refers to. Not for anybody else: it changes without notice.
+//! Items that macro-generated code refers to. Not a public API: it changes without notice.
 
 use std::marker::PhantomData;
 
@@ -14,7 +14,7 @@ pub use candor_server::tool::{
 };
 pub use {schemars, serde};
 
-/// Whether a type can be sent by a caller. Here so that the compiler complains about a parameter in our words.
+/// A type that a caller can send. The trait exists so that compiler errors about a parameter use Candor's words.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be an argument",
     label = "a caller would not know what to send",
@@ -27,16 +27,16 @@ pub trait Argument: DeserializeOwned + JsonSchema {}
 #[diagnostic::do_not_recommend]
 impl<T: DeserializeOwned + JsonSchema> Argument for T {}
 
-/// Compiles if the type can be sent by a caller.
+/// Compiles if a caller can send the type.
 pub const fn is_argument<T: Argument>() {}
 
-/// A default that is written as a text.
+/// A type whose default can be written as a string.
 #[diagnostic::on_unimplemented(
     message = "a text cannot be the default of a `{Self}`",
     label = "write a value of type `{Self}`"
 )]
 pub trait DefaultText {
-    /// The text as a value.
+    /// Converts the text to a value.
     fn from_text(text: &'static str) -> Self;
 }
 
@@ -47,24 +47,24 @@ impl<T: From<&'static str>> DefaultText for T {
     }
 }
 
-/// Reads the arguments of a function whose parameters are the fields of `P`, of which the only one is a `T`.
+/// A reader for the arguments of a function. The parameters are the fields of `P`; a single parameter is a `T`.
 ///
-/// Where the types cannot be read, [`is_argument`] has said so; method look-up then finds [`ReadsNothing`] instead of
-/// [`ReadsArguments`], and nothing more is said.
+/// If the types cannot be read, [`is_argument`] reports it. Method lookup then finds [`ReadsNothing`] instead of
+/// [`ReadsArguments`], so there is no second error.
 pub struct Reads<P, T>(PhantomData<fn() -> (P, T)>);
 
-/// Asks how arguments are read.
+/// Creates a reader.
 #[must_use]
 pub const fn reads<P, T>() -> Reads<P, T> {
     Reads(PhantomData)
 }
 
-/// First choice: types that can be read.
+/// First choice of method lookup: types that can be read.
 pub trait ReadsArguments<P, T> {
-    /// One property for each parameter.
+    /// Reads one property for each parameter.
     fn parameters(&self) -> Input<P>;
 
-    /// The only parameter, which may be all of the arguments.
+    /// Reads the only parameter, which may be all of the arguments.
     fn parameter(&self, wrap: fn(T) -> P) -> Input<P>;
 }
 
@@ -82,7 +82,7 @@ where
     }
 }
 
-/// Second choice: the program does not compile anyway.
+/// Second choice of method lookup: the program does not compile in any case.
 pub trait ReadsNothing<P, T> {
     /// Never called.
     fn parameters(&self) -> Input<P> {
@@ -99,13 +99,13 @@ impl<P, T> ReadsNothing<P, T> for Reads<P, T> {}
 
 pub use candor_server::blocking;
 
-/// What a function of effects returns.
+/// The result of a function of effects.
 #[diagnostic::on_unimplemented(
     message = "a function of effects returns `Hints`, and this one returns `{Self}`",
     label = "return `Hints`, or `Annotations`: `Hints::READS.with(\"networkAccessHint\", false)`"
 )]
 pub trait IntoAnnotations {
-    /// The hints with the fields beside them.
+    /// Returns the hints with the fields beside them.
     fn into_annotations(self) -> Annotations;
 }
 
@@ -116,19 +116,19 @@ impl<T: Into<Annotations>> IntoAnnotations for T {
     }
 }
 
-/// What a function of effects has returned.
+/// Converts the result of a function of effects.
 #[must_use]
 pub fn annotations(returned: impl IntoAnnotations) -> Annotations {
     returned.into_annotations()
 }
 
-/// A value as JSON, for the rows of a table.
+/// Returns a value as JSON, for the rows of a table.
 #[must_use]
 pub fn value(value: &(impl serde::Serialize + ?Sized)) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
 
-/// What `tools![…]` and `prompts![…]` find under a path that has no type: a function that is not marked.
+/// What `tools![…]` and `prompts![…]` find under the path of a function that is not marked.
 pub mod unmarked {
     /// A function that is not marked `#[tool]`.
     pub struct NotATool;

@@ -1,30 +1,30 @@
-//! What can go wrong while a server starts or runs.
+//! Errors while a server starts or runs.
 
 use std::fmt;
 
 /// A result of this crate.
 pub type Result<T, E = Error> = std::result::Result<T, E>;
 
-/// Why a server could not start or go on.
+/// Why a server cannot start or keep running.
 ///
-/// Its debug form is its message, because that is what a person sees when `main` returns it.
+/// Its debug form is its message, because a user sees that form when `main` returns the error.
 pub struct Error {
     message: String,
     usage: bool,
 }
 
 impl Error {
-    /// An error in words: what happened, and what to do now.
+    /// Creates an error from a message: what happened, and what to do next.
     pub fn new(message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), usage: false }
     }
 
-    /// One that another command line mends: programs end with 2 over it, as over everything else that is wrong with theirs.
+    /// Creates an error that another command line fixes. Programs exit with 2 on it, as on any other wrong command line.
     pub fn usage(message: impl fmt::Display) -> Self {
         Self { message: message.to_string(), usage: true }
     }
 
-    /// Whether the command line has to be another one.
+    /// Returns true if the command line is wrong.
     #[must_use]
     pub fn is_usage(&self) -> bool {
         self.usage

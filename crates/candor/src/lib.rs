@@ -23,21 +23,21 @@
 //! | to | look at |
 //! |---|---|
 //! | make a tool of a function, or several of one value | [`#[tool]`](macro@tool), [`#[toolbox]`](macro@toolbox), [`tools!`] |
-//! | make a type fit for arguments, and say what each variant of a call does | [`#[candor::args]`](macro@args) |
+//! | use a type in arguments, and declare what each variant of a call does | [`#[candor::args]`](macro@args) |
 //! | make a tool of a JSON schema that is only known at run time | [`tool::JsonTool`] |
-//! | say what went wrong, and what to do now | [`tool::ToolError`] |
+//! | report what went wrong, and what to do next | [`tool::ToolError`] |
 //! | start a call at most once per key, ask first, preview, undo, limit its rate | the options of [`#[tool]`](macro@tool) |
-//! | tell the caller how far it is, ask a person or a model, find out who is asking | [`Ctx`], [`Elicit`], [`Sample`] |
+//! | report progress, ask a user or a model, find out who the caller is | [`Ctx`], [`Elicit`], [`Sample`] |
 //! | give handlers what they need and callers cannot send | [`Server::state`], [`State`] |
-//! | offer other tools to other people, or at other times | [`Server::tools_from`], [`tool::ToolsProvider`] |
+//! | offer different tools to different callers, or at different times | [`Server::tools_from`], [`tool::ToolsProvider`] |
 //! | serve a folder, a database or anything else that is a tree | `Directory` (feature `files`), [`resource::ResourceSet`], [`resource::Resources`] |
 //! | offer conversations to begin with | [`#[prompt]`](macro@prompt), [`prompts!`], [`prompt::Prompt`] |
 //! | test it without a socket | [`testing::TestClient`], made by [`Server::test`] |
-//! | know callers by their tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
-//! | keep the record of calls elsewhere | [`store`] |
-//! | decide about calls that wait, and look at those that were made | [`desk`] |
-//! | bound what a peer may take | [`Limits`], [`Server::limits`] |
-//! | have flags of your own beside those that every server takes | `run::Run`, `run::ServeArgs` (feature `run`) |
+//! | authenticate callers by tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
+//! | store the ledger elsewhere | [`store`] |
+//! | review approval requests, and read the history | [`desk`] |
+//! | limit what a peer may use | [`Limits`], [`Server::limits`] |
+//! | add your own flags to those that every server takes | `run::Run`, `run::ServeArgs` (feature `run`) |
 //! | put it into an axum app | [`transport::http::endpoint`] |
 //! | put its console there, too | `console::Console` (feature `run`) |
 //! | call servers | `client` (feature `client`) |
@@ -45,15 +45,16 @@
 //! | feature | |
 //! |---|---|
 //! | `run` (default) | `Server::run()`: command line, logging, signals, both transports, the console, a ledger in a SQLite file |
-//! | `postgres` | ledgers in PostgreSQL, for several instances of a server |
-//! | `files` | `Directory`: a real folder as resources, and `files`, what it stands on |
-//! | `client` | `client`: an MCP client of either era that asks before it acts |
+//! | `postgres` | ledgers in PostgreSQL, for several replicas of a server |
+//! | `files` | `Directory`: a real folder as resources, and `files`, the crate behind it |
+//! | `client` | `client`: an MCP client for both eras that asks before it acts |
 //! | `chrono`, `rust_decimal`, `url`, `uuid` | the types of these crates as parameters and results |
 //! | `time` | `time::Rfc3339` and `time::IsoDate`: instants and dates of the crate `time` as parameters and results |
 //!
-//! Most of it lives in crates of its own, and their examples name these. Whoever depends on `candor` alone writes `candor` for
-//! `candor_server`, `candor::client` for `candor_client`, `candor::console` for `candor_console`, `candor::files` for `candor_files`,
-//! `candor::hints` for `candor_hints`, `candor::protocol` for `candor_protocol`, `candor::store` for `candor_ledger`.
+//! Most items come from crates of their own, and their examples use those names. If you depend on `candor` alone, write `candor`
+//! for `candor_server`, `candor::client` for `candor_client`, `candor::console` for `candor_console`, `candor::files` for
+//! `candor_files`, `candor::hints` for `candor_hints`, `candor::protocol` for `candor_protocol`, `candor::store` for
+//! `candor_ledger`.
 
 #[doc(hidden)]
 pub mod __private;

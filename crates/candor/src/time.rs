@@ -84,7 +84,7 @@ macro_rules! wrapper {
 wrapper!(Rfc3339, OffsetDateTime, "date-time");
 wrapper!(IsoDate, Date, "date");
 
-/// A date has a constant description and nothing of a time zone.
+/// Reads and writes a date in the constant format `Iso8601::DATE`, which has no time zone.
 mod iso_date {
     use serde::de::Error as _;
     use serde::ser::Error as _;

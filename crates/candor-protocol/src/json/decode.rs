@@ -1,4 +1,4 @@
-//! From raw text to typed values, with an error that points at the spot.
+//! Decodes raw text into typed values. An error points at the offending value.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -8,7 +8,7 @@ use serde_json::value::RawValue;
 
 use super::{Json, Number, Object};
 
-/// A message that is JSON but not the message it should be.
+/// The error for JSON that is not the expected message.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Malformed {
     /// JSON Pointer to the offending value, from where decoding began.
@@ -18,18 +18,18 @@ pub struct Malformed {
 }
 
 impl Malformed {
-    /// A complaint about the value itself.
+    /// Creates an error about the value itself.
     pub fn here(problem: impl Into<String>) -> Self {
         Self { pointer: String::new(), problem: problem.into() }
     }
 
-    /// A required member is not there.
+    /// Creates the error for a missing required member.
     #[must_use]
     pub fn missing(key: &str) -> Self {
         Self::here(format!("is missing {key:?}"))
     }
 
-    /// The same complaint seen from one level further out.
+    /// Returns the error as seen from one level further out.
     #[must_use]
     pub fn within(mut self, step: impl fmt::Display) -> Self {
         let step = step.to_string().replace('~', "~0").replace('/', "~1");

@@ -1,7 +1,7 @@
-//! JSON in one line, for transports whose messages end where a line does.
+//! JSON on one line, for transports that end a message with its line.
 
-/// Puts a space in the place of every line break. Text that others wrote is passed on as they wrote it, and what is laid out over
-/// several lines would be several messages to whoever reads line by line. No value changes: in a string a line break is `\\n`.
+/// Replaces every line break with a space. Text of a peer is passed on as the peer wrote it. If it has several lines, a reader
+/// that reads line by line would see several messages. No value changes: in a string, a line break is `\n`.
 ///
 /// ```
 /// use candor_protocol::json::in_one_line;

@@ -1,4 +1,4 @@
-//! JSON as text: the scanner at the door, objects that lose nothing, numbers that keep their digits.
+//! JSON as text: a scanner for incoming messages, objects that lose nothing, numbers that keep their digits.
 
 mod decode;
 mod line;
@@ -20,13 +20,13 @@ pub use text::Json;
 /// Writes a value as raw JSON.
 ///
 /// # Panics
-/// If the value cannot be written as JSON, as a map whose keys are not strings cannot.
+/// If the value cannot be written as JSON, such as a map whose keys are not strings.
 #[must_use]
 pub fn raw(value: &(impl serde::Serialize + ?Sized)) -> Box<RawValue> {
     serde_json::value::to_raw_value(value).expect("a value that JSON can write")
 }
 
-/// The same for a value of many bytes: written into memory of exactly its length, where growing would leave holes as large as itself.
+/// Writes a large value as raw JSON, into memory of exactly its length. A growing buffer would leave gaps as large as the value.
 ///
 /// # Panics
 /// As [`raw`].
@@ -38,7 +38,7 @@ pub fn raw_large(value: &(impl serde::Serialize + ?Sized)) -> Box<RawValue> {
     RawValue::from_string(text).expect("JSON that was just written")
 }
 
-/// How many bytes a value has as JSON, without writing it.
+/// Returns how many bytes a value has as JSON, without writing it.
 ///
 /// # Panics
 /// As [`raw`].

@@ -11,14 +11,14 @@ use super::plain::end_of_plain;
 #[derive(Clone)]
 pub struct Number(Digits);
 
-/// Short texts stand here themselves: most numbers are short, and there are many.
+/// Short texts are stored inline: most numbers are short, and there are many.
 #[derive(Clone)]
 enum Digits {
     Short { bytes: [u8; SHORT], length: u8 },
     Long(Box<str>),
 }
 
-/// Room for every integer of 64 bits.
+/// Enough bytes for every 64-bit integer.
 const SHORT: usize = 22;
 
 impl Digits {
@@ -56,7 +56,7 @@ impl fmt::Write for Digits {
 impl Number {
     fn of(text: impl fmt::Display) -> Self {
         let mut digits = Digits::NONE;
-        // It has room for everything.
+        // `Digits` can hold any text, so this cannot fail.
         let _ = fmt::Write::write_fmt(&mut digits, format_args!("{text}"));
         Self(digits)
     }
@@ -65,25 +65,25 @@ impl Number {
         matches!(text.as_bytes().first(), Some(b'-' | b'0'..=b'9')).then(|| Self::of(text))
     }
 
-    /// The number as text.
+    /// Returns the number as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
         self.0.as_str()
     }
 
-    /// The nearest double.
+    /// Returns the nearest double.
     #[must_use]
     pub fn as_f64(&self) -> f64 {
         self.as_str().parse().unwrap_or(f64::NAN)
     }
 
-    /// The value, if it is a whole number from 0 to 2⁶⁴−1 written without exponent.
+    /// Returns the value, if it is a whole number from 0 to 2⁶⁴−1 written without exponent.
     #[must_use]
     pub fn as_u64(&self) -> Option<u64> {
         self.as_str().parse().ok()
     }
 
-    /// A number from a double; none for infinities and NaN, which JSON cannot write.
+    /// Creates a number from a double. Returns `None` for infinities and NaN, which JSON cannot write.
     #[must_use]
     pub fn from_f64(value: f64) -> Option<Self> {
         serde_json::Number::from_f64(value).map(Self::of)
@@ -123,7 +123,7 @@ impl fmt::Display for Number {
 
 impl Serialize for Number {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        // Digits alone are written back as they are; JSON has no leading zeros to lose.
+        // Plain digits are written back as they are: JSON has no leading zeros to lose.
         if let Some(whole) = self.as_u64() {
             return serializer.serialize_u64(whole);
         }
@@ -133,7 +133,7 @@ impl Serialize for Number {
     }
 }
 
-/// The first number in `text` that a `serde_json::Value` cannot hold exactly.
+/// Returns the first number in `text` that a `serde_json::Value` cannot hold exactly.
 ///
 /// A `Value` keeps 64-bit integers and doubles. Anything else would be rounded silently, and two
 /// different arguments could get one fingerprint; so such numbers are refused in arguments.
@@ -189,11 +189,11 @@ fn is_exact(number: &str) -> bool {
     let Ok(value) = number.parse::<f64>() else {
         return false;
     };
-    // The shortest text that names this double; equal in value to what was sent, or rounded.
+    // The shortest text of this double is equal in value to what was sent, unless parsing has rounded it.
     value.is_finite() && Decimal::of(number) == Decimal::of(&format!("{value:e}"))
 }
 
-/// A decimal in its one normal form: digits without zeros at either end, and a power of ten.
+/// A decimal in normal form: digits without zeros at either end, and a power of ten.
 #[derive(PartialEq)]
 struct Decimal {
     negative: bool,

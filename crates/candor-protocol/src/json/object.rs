@@ -1,4 +1,4 @@
-//! A JSON object kept member by member as text: what makes messages lossless.
+//! A JSON object that keeps each member as text, so that messages lose nothing.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -12,10 +12,10 @@ use serde_json::value::RawValue;
 
 use super::{Decode, Json, Malformed};
 
-/// An object whose members stand in their order of arrival, each value as the text that arrived.
+/// An object with its members in order of arrival, each value as the text that arrived.
 ///
-/// Text keeps what typed values lose: digits of a number, the difference between `null` and absent,
-/// members nobody has heard of yet. Members that arrived together share one copy of their text.
+/// Text keeps what typed values lose: digits of a number, the difference between `null` and absent, and
+/// unknown members. Members that arrived together share one copy of their text.
 #[derive(Clone, Default)]
 pub struct Object {
     arrived: Option<Arc<str>>,
@@ -32,18 +32,18 @@ struct Member {
 enum Part {
     /// A part of the text that arrived.
     Arrived(Range<usize>),
-    /// A text of its own: set by us, or a key that was written with escapes.
+    /// A separate text: a member that was set, or a key that was written with escapes.
     Own(Box<str>),
 }
 
 impl Object {
-    /// An object without members.
+    /// Creates an object without members.
     #[must_use]
     pub const fn new() -> Self {
         Self { arrived: None, members: Vec::new() }
     }
 
-    /// Takes a part of `text` as an object, without copying it.
+    /// Reads a part of `text` as an object, without copying it.
     pub(crate) fn within(text: &Arc<str>, part: Range<usize>) -> Result<Self, Malformed> {
         let Range { start, .. } = part;
         let json = Json::trusted(&text[part]);
@@ -73,20 +73,19 @@ impl Object {
         }
     }
 
-    /// How many bytes stay in memory for as long as this does because they arrived together with its members: all of the message
-    /// that they stand in.
+    /// Returns how many received bytes this object keeps in memory: the whole message that its members came in.
     #[must_use]
     pub fn arrived_bytes(&self) -> usize {
         self.arrived.as_ref().map_or(0, |text| text.len())
     }
 
-    /// True if there are no members.
+    /// Returns true if there are no members.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.members.is_empty()
     }
 
-    /// A member's value.
+    /// Returns a member's value.
     #[must_use]
     pub fn get(&self, key: &str) -> Option<Json<'_>> {
         self.iter().find(|(k, _)| *k == key).map(|(_, value)| value)
@@ -102,17 +101,17 @@ impl Object {
         }
     }
 
-    /// Sets a member from anything that serialises.
+    /// Sets a member from any value that serializes.
     ///
     /// # Panics
-    /// If the value cannot be written as JSON, as a map whose keys are not strings cannot.
+    /// If the value cannot be written as JSON, such as a map whose keys are not strings.
     #[must_use]
     pub fn with(mut self, key: impl Into<String>, value: &(impl Serialize + ?Sized)) -> Self {
         self.set(key, super::raw(value));
         self
     }
 
-    /// The same without a member.
+    /// Removes a member.
     #[must_use]
     pub fn without(mut self, key: &str) -> Self {
         if let Some(at) = self.position(key) {
@@ -144,7 +143,7 @@ impl Object {
         taken.map(Some).map_err(|e| e.within(key))
     }
 
-    /// Keeps the members for which `keep` says so.
+    /// Keeps the members for which `keep` returns true.
     pub fn retain(
         &mut self,
         mut keep: impl FnMut(&str, Json<'_>) -> Result<bool, Malformed>,
@@ -152,7 +151,7 @@ impl Object {
         self.keep(&mut keep)
     }
 
-    /// [`retain`](Self::retain), compiled once: each message type has a `keep` of its own, and there are eighty.
+    /// Implements [`retain`](Self::retain) once, instead of once for the `keep` of each of the eighty message types.
     fn keep(
         &mut self,
         keep: &mut dyn FnMut(&str, Json<'_>) -> Result<bool, Malformed>,
@@ -168,7 +167,7 @@ impl Object {
                     })
         });
         if members.is_empty() {
-            // Nothing refers to the text any more.
+            // No member refers to the text any longer.
             self.arrived = None;
         } else {
             self.members = members;
@@ -176,7 +175,7 @@ impl Object {
         failed.map_or(Ok(()), Err)
     }
 
-    /// The members in order.
+    /// Returns the members in order.
     pub fn iter(&self) -> impl Iterator<Item = (&str, Json<'_>)> {
         self.members
             .iter()
@@ -204,7 +203,7 @@ impl fmt::Debug for Object {
 }
 
 impl PartialEq for Object {
-    /// Same members in the same order with the same text.
+    /// Returns true for the same members in the same order with the same text.
     fn eq(&self, other: &Self) -> bool {
         self.iter().eq(other.iter())
     }

@@ -1,10 +1,9 @@
-//! Stepping over the plain part of a string, eight bytes at a time.
+//! Steps over the plain part of a string, eight bytes at a time.
 
 const ONES: u64 = 0x0101_0101_0101_0101;
 const HIGHS: u64 = 0x8080_8080_8080_8080;
 
-/// Where the first byte from `at` on is that is a quote, a backslash or a control character; the end of `bytes` if there is
-/// none.
+/// Returns the position of the first quote, backslash or control character from `at` on, or the end of `bytes`.
 pub(super) fn end_of_plain(bytes: &[u8], mut at: usize) -> usize {
     while let Some(chunk) = bytes.get(at..at + 8).and_then(|chunk| chunk.try_into().ok()) {
         let word = u64::from_le_bytes(chunk);
@@ -21,12 +20,12 @@ pub(super) fn end_of_plain(bytes: &[u8], mut at: usize) -> usize {
     at
 }
 
-/// The high bit of the lowest byte that is zero, and perhaps of bytes above it.
+/// Returns the high bit of the lowest byte that is zero, and perhaps high bits of bytes above it.
 fn is_zero(word: u64) -> u64 {
     word.wrapping_sub(ONES) & !word & HIGHS
 }
 
-/// The same for bytes below 32.
+/// Returns the high bit of the lowest byte below 32, and perhaps high bits of bytes above it.
 fn is_less_than_32(word: u64) -> u64 {
     word.wrapping_sub(ONES * 0x20) & !word & HIGHS
 }

@@ -1,9 +1,8 @@
 //! One pass over the bytes before anything is decoded.
 //!
-//! Parsers disagree about duplicate keys, lone surrogates and absurd depth, and whoever sits between
-//! two parsers can be made to approve one thing and run another. So the scanner refuses all three,
-//! once, at the door; what it lets through is JSON that every parser reads alike. Later stages keep
-//! members as text and never have to look again.
+//! Parsers disagree about duplicate keys, lone surrogates and extreme depth. If two parsers read a message differently, a
+//! server could approve one call and run another. So the scanner refuses all three, before anything else reads the message.
+//! It accepts only JSON that every parser reads alike. Later stages keep members as text and need no more checks.
 
 use std::borrow::Cow;
 use std::collections::HashSet;
@@ -11,7 +10,7 @@ use std::fmt;
 
 use super::Json;
 
-/// How deep a message may nest unless a server says otherwise.
+/// The default limit for the nesting of a message.
 pub const DEFAULT_DEPTH: usize = 64;
 
 /// Objects with more keys than this are checked with a set instead of by comparing each pair.
@@ -20,7 +19,7 @@ const FEW_KEYS: usize = 16;
 /// Why a text was refused, and where.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ScanError {
-    /// Byte offset of the first offence.
+    /// Byte offset of the first problem.
     pub offset: usize,
     /// What was wrong there.
     pub problem: Problem,
@@ -32,7 +31,7 @@ pub struct ScanError {
 pub enum Problem {
     /// The bytes are not UTF-8.
     NotUtf8,
-    /// The text is not JSON; says what was expected.
+    /// The text is not JSON. Holds what was expected.
     Syntax(&'static str),
     /// An object names this key twice.
     DuplicateKey(String),
@@ -72,8 +71,8 @@ pub fn scan(bytes: &[u8], max_depth: usize) -> Result<Json<'_>, ScanError> {
     scan_members(bytes, max_depth, |_, _| ())
 }
 
-/// The same, and tells of each member of the outermost object on the way: whoever wants them need not look for them again. What is
-/// told counts only if all of the text is good.
+/// Checks `bytes` as [`scan`] does, and passes each member of the outermost object to `tell`, so that a caller need not search
+/// for it again. The members count only if the whole text is valid.
 pub(crate) fn scan_members<'a>(
     bytes: &'a [u8],
     max_depth: usize,
@@ -81,7 +80,7 @@ pub(crate) fn scan_members<'a>(
 ) -> Result<Json<'a>, ScanError> {
     let text = std::str::from_utf8(bytes)
         .map_err(|e| ScanError { offset: e.valid_up_to(), problem: Problem::NotUtf8 })?;
-    // What most messages need, so that neither grows step by step.
+    // Enough for most messages, so that neither grows step by step.
     let (open, keys) = (Vec::with_capacity(6), Vec::with_capacity(FEW_KEYS));
     let member = None;
     Scanner { text, bytes, at: 0, max_depth, open, keys, member, tell }.run()?;
@@ -104,16 +103,16 @@ struct Scanner<'a, T> {
     max_depth: usize,
     open: Vec<OpenContainer<'a>>,
     keys: Vec<Cow<'a, str>>,
-    /// The member of the outermost object whose value is due or has begun: its key, and from where on to look for the value.
+    /// The current member of the outermost object: its key, and the offset from which to look for its value.
     member: Option<(Cow<'a, str>, usize)>,
-    /// Hears of those members.
+    /// Receives those members.
     tell: T,
 }
 
 impl<'a, T: FnMut(&str, Json<'a>)> Scanner<'a, T> {
     fn run(&mut self) -> Result<(), ScanError> {
         loop {
-            // Here a value is due.
+            // A value is expected here.
             self.skip_space();
             let opened = match self.peek() {
                 Some(b'{') => {
@@ -148,7 +147,7 @@ impl<'a, T: FnMut(&str, Json<'a>)> Scanner<'a, T> {
         }
     }
 
-    /// Consumes what follows a finished value, up to where the next is due; true at the end of the text.
+    /// Consumes what follows a finished value, up to the next value. Returns true at the end of the text.
     fn after_value(&mut self) -> Result<bool, ScanError> {
         loop {
             if self.open.len() == 1
@@ -304,7 +303,7 @@ impl<'a, T: FnMut(&str, Json<'a>)> Scanner<'a, T> {
         if self.at == start { self.fail("a digit") } else { Ok(()) }
     }
 
-    /// Consumes a string in quotes; true if it holds an escape.
+    /// Consumes a string in quotes. Returns true if it has an escape.
     fn string(&mut self) -> Result<bool, ScanError> {
         let mut escaped = false;
         self.at += 1;
@@ -448,7 +447,7 @@ mod tests {
     }
 
     proptest! {
-        /// Who listens hears of the same members as who looks for them afterwards.
+        /// The reported members are the members that a later search finds.
         #[test]
         fn tells_of_the_members_of_the_outermost_object(value in crate::json::testing::any_json(), pretty: bool) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
@@ -461,7 +460,7 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever serde_json can write, the scanner accepts; whatever the scanner accepts, serde_json reads.
+        /// The scanner accepts whatever serde_json can write; serde_json reads whatever the scanner accepts.
         #[test]
         fn agrees_with_serde_json(value in crate::json::testing::any_json()) {
             let text = serde_json::to_string_pretty(&value).unwrap();

@@ -1,4 +1,4 @@
-//! One JSON value as its text, and the ways to take it apart without reading it twice.
+//! A JSON value as its text, and ways to take it apart without reading it twice.
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use serde_json::value::RawValue;
 use super::Malformed;
 use super::plain::end_of_plain;
 
-/// A JSON value as its text, known to be well-formed: the scanner or a parser has seen it.
+/// A JSON value as its text, known to be well-formed: the scanner or a parser has checked it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Json<'a>(&'a str);
 
@@ -18,19 +18,19 @@ impl<'a> Json<'a> {
         Self(text)
     }
 
-    /// The text.
+    /// Returns the text.
     #[must_use]
     pub const fn text(self) -> &'a str {
         self.0
     }
 
-    /// True if this is `null`.
+    /// Returns true if this is `null`.
     #[must_use]
     pub fn is_null(self) -> bool {
         self.0 == "null"
     }
 
-    /// The value as a string; borrowed where nothing in it is escaped.
+    /// Returns the value as a string, borrowed if nothing in it is escaped.
     pub fn as_str(self) -> Result<Cow<'a, str>, Malformed> {
         let refuse = || Malformed::here("is not a string");
         let quoted = self.0.strip_prefix('"').ok_or_else(refuse)?;
@@ -41,13 +41,13 @@ impl<'a> Json<'a> {
         serde_json::from_str(self.0).map(Cow::Owned).map_err(|_| refuse())
     }
 
-    /// A copy to keep.
+    /// Returns an owned copy.
     #[must_use]
     pub fn to_raw(self) -> Box<RawValue> {
         RawValue::from_string(self.0.to_owned()).expect("text that was found to be JSON")
     }
 
-    /// The elements of an array.
+    /// Returns the elements of an array.
     pub fn items(self) -> Result<Vec<Self>, Malformed> {
         let mut cursor =
             Cursor::inside(self.0, b'[').ok_or_else(|| Malformed::here("is not an array"))?;
@@ -58,7 +58,7 @@ impl<'a> Json<'a> {
         Ok(items)
     }
 
-    /// Where the members of an object stand; nothing if this is no object.
+    /// Returns the positions of an object's members. Returns nothing if this is not an object.
     pub(super) fn members(self) -> impl Iterator<Item = MemberAt> + use<'a> {
         let mut cursor = Cursor::inside(self.0, b'{');
         std::iter::from_fn(move || {
@@ -73,7 +73,7 @@ impl<'a> Json<'a> {
         })
     }
 
-    /// The members of an object; nothing if this is no object.
+    /// Returns the members of an object. Returns nothing if this is not an object.
     pub fn entries(self) -> impl Iterator<Item = (Cow<'a, str>, Self)> {
         self.members().map(move |at| {
             let key = &self.0[at.key];
@@ -86,11 +86,11 @@ impl<'a> Json<'a> {
     }
 }
 
-/// Where a member of an object stands.
+/// The position of a member in its object.
 pub(super) struct MemberAt {
-    /// In quotes.
+    /// With its quotes.
     pub(super) key: Range<usize>,
-    /// Whether the key is what stands between them: nothing in it is escaped.
+    /// Whether the key is free of escapes.
     pub(super) plain: bool,
     pub(super) value: Range<usize>,
 }
@@ -108,19 +108,19 @@ impl<'a> From<&'a RawValue> for Json<'a> {
     }
 }
 
-/// Walks over well-formed text without looking at more than it has to.
+/// A cursor over well-formed text that reads no more than it has to.
 struct Cursor<'a> {
     bytes: &'a [u8],
     at: usize,
 }
 
 impl<'a> Cursor<'a> {
-    /// A cursor behind the bracket that opens the value, if it is the wanted one.
+    /// Creates a cursor after the opening bracket of the value, if it is the wanted bracket.
     fn inside(text: &'a str, open: u8) -> Option<Self> {
         (text.as_bytes().first() == Some(&open)).then_some(Self { bytes: text.as_bytes(), at: 1 })
     }
 
-    /// Stands before the next element, or says that there is none.
+    /// Moves to the next element. Returns false if there are no more.
     fn more(&mut self, close: u8) -> bool {
         loop {
             match self.bytes.get(self.at) {
@@ -141,7 +141,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a value and says where it stands.
+    /// Steps over a value and returns its position.
     fn value(&mut self) -> Range<usize> {
         let start = self.at;
         match self.bytes.get(self.at) {
@@ -179,7 +179,7 @@ impl<'a> Cursor<'a> {
         }
     }
 
-    /// Steps over a string; true if nothing in it is escaped.
+    /// Steps over a string. Returns true if nothing in it is escaped.
     fn string(&mut self) -> bool {
         self.at = end_of_plain(self.bytes, self.at + 1);
         let mut plain = true;

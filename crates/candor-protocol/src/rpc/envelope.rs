@@ -1,4 +1,4 @@
-//! From bytes to requests, notifications and responses, and back.
+//! Decodes and writes requests, notifications and responses.
 
 use std::fmt;
 
@@ -9,54 +9,54 @@ use super::error::{ErrorObject, code};
 use super::id::RequestId;
 use crate::json::{Decode, Json, Object, ScanError, length, scan, scan_members};
 
-/// A request: it wants exactly one answer.
+/// A request, which gets exactly one response.
 #[derive(Debug, Clone)]
 pub struct Request {
-    /// What the answer must carry.
+    /// The id that the response must carry.
     pub id: RequestId,
     /// The method's name.
     pub method: String,
-    /// The parameters but for `_meta`, member by member; empty when there were none.
+    /// The parameters without `_meta`, member by member. Empty if there are none.
     pub params: Object,
-    /// The parameters' `_meta`, which says in the modern era who asks; empty when there was none.
+    /// The parameters' `_meta`, which in the modern era describes the client. Empty if there is none.
     pub meta: Object,
 }
 
-/// A notification: nobody waits for an answer.
+/// A notification, which gets no response.
 #[derive(Debug, Clone)]
 pub struct Notification {
     /// The method's name.
     pub method: String,
-    /// The parameters, member by member; empty when there were none.
+    /// The parameters, member by member. Empty if there are none.
     pub params: Object,
 }
 
-/// The peer's answer to a request of ours.
+/// The peer's response to our request.
 #[derive(Debug, Clone)]
 pub struct Response {
     /// The id of our request.
     pub id: RequestId,
-    /// What came of it.
+    /// The result or the error.
     pub outcome: Result<Box<RawValue>, ErrorObject>,
 }
 
 /// One decoded message.
 #[derive(Debug, Clone)]
 pub enum Incoming {
-    /// Wants an answer.
+    /// A request.
     Request(Request),
-    /// Wants none.
+    /// A notification.
     Notification(Notification),
-    /// Is one.
+    /// A response.
     Response(Response),
 }
 
-/// A message that could not be decoded, and the answer to send.
+/// A message that cannot be decoded, and the error to send.
 #[derive(Debug, Clone)]
 pub struct Rejected {
-    /// The id, where it could be read.
+    /// The id, if it can be read.
     pub id: Option<RequestId>,
-    /// What to tell the sender.
+    /// The error for the sender.
     pub error: ErrorObject,
 }
 
@@ -94,7 +94,7 @@ pub fn decode_message(bytes: &[u8], max_depth: usize) -> Result<Incoming, Reject
     }
 }
 
-/// The members of an envelope, borrowed from the message: most of it is parameters, which are read again.
+/// The members of an envelope, borrowed from the message: most of it is parameters, which are decoded later.
 #[derive(Default, Clone, Copy)]
 struct EnvelopeMembers<'a> {
     version: Option<Json<'a>>,
@@ -115,13 +115,13 @@ impl<'a> EnvelopeMembers<'a> {
             "params" => self.params = value,
             "result" => self.result = value,
             "error" => self.error = value,
-            // JSON-RPC names no other member, and nothing of ours travels here.
+            // JSON-RPC defines no other member, and Candor uses none.
             _ => {}
         }
     }
 }
 
-/// The messages of a batch, each as text; none if the text is not an array.
+/// Returns the messages of a batch, each as text. Returns `None` if the text is not an array.
 pub fn split_batch(bytes: &[u8], max_depth: usize) -> Result<Option<Vec<&str>>, Rejected> {
     if bytes.trim_ascii_start().first() != Some(&b'[') {
         return Ok(None);
@@ -181,7 +181,7 @@ fn from_members(members: EnvelopeMembers<'_>) -> Result<Incoming, Rejected> {
     Ok(Incoming::Request(Request { id, method, params, meta }))
 }
 
-/// Writes a request of ours.
+/// Writes a request.
 pub fn write_request(id: &RequestId, method: &str, params: &impl Serialize) -> Vec<u8> {
     write(&(Some(id), Some(method), ("params", params)))
 }
@@ -191,22 +191,22 @@ pub fn write_notification(method: &str, params: &impl Serialize) -> Vec<u8> {
     write(&(None, Some(method), ("params", params)))
 }
 
-/// Writes a result: any type that serialises to an object.
+/// Writes a result: any type that serializes to an object.
 pub fn write_result(id: &RequestId, result: &impl Serialize) -> Vec<u8> {
     write_result_of(id, result, 0)
 }
 
-/// The same for a result whose message has so many bytes, as [`measure_result`] says.
+/// Writes a result into a buffer of the size that [`measure_result`] returned.
 pub fn write_result_of(id: &RequestId, result: &impl Serialize, bytes: usize) -> Vec<u8> {
     write_into(Vec::with_capacity(bytes.max(USUAL_SIZE)), &(Some(id), None, ("result", result)))
 }
 
-/// How many bytes the message of a result has, without making it.
+/// Returns how many bytes the message of a result has, without writing it.
 pub fn measure_result(id: &RequestId, result: &impl Serialize) -> usize {
     length(result) + id.as_json().len() + r#"{"jsonrpc":"2.0","id":,"result":}"#.len()
 }
 
-/// Writes an error. Without an id, as MCP wants it, the member is left out.
+/// Writes an error. Without an id, the member is omitted, as MCP requires.
 #[must_use]
 pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
     write(&(id, None, ("error", error)))
@@ -214,7 +214,7 @@ pub fn write_error(id: Option<&RequestId>, error: &ErrorObject) -> Vec<u8> {
 
 type Envelope<'a, T> = (Option<&'a RequestId>, Option<&'a str>, (&'a str, &'a T));
 
-/// What most messages fit into.
+/// Initial buffer size in bytes, enough for most messages.
 const USUAL_SIZE: usize = 512;
 
 fn write<T: Serialize>(envelope: &Envelope<'_, T>) -> Vec<u8> {
@@ -243,7 +243,7 @@ fn write_into<T: Serialize>(
 }
 
 fn append(out: &mut Vec<u8>, value: &(impl Serialize + ?Sized)) {
-    // Writing to memory cannot fail, and every message type of ours has string keys.
+    // Writing to memory cannot fail, and all message types have string keys.
     serde_json::to_writer(out, value).expect("a message that JSON can write");
 }
 

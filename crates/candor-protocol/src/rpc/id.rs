@@ -8,7 +8,8 @@ use serde_json::value::RawValue;
 
 use crate::json::{Decode, Json, Malformed};
 
-/// The longest id, as JSON text. It stands in everything that is said of its request, and what waits for a slow reader is held.
+/// Maximum length of an id as JSON text, in bytes. Every message about its request repeats it, and messages for a slow reader
+/// are buffered.
 const LONGEST: usize = 1024;
 
 /// An id as its canonical JSON text, so that `1` and `"1"` differ and no digit is lost.
@@ -16,7 +17,7 @@ const LONGEST: usize = 1024;
 pub struct RequestId(Arc<str>);
 
 impl RequestId {
-    /// The id as JSON text: strings in quotes.
+    /// Returns the id as JSON text, with strings in quotes.
     #[must_use]
     pub fn as_json(&self) -> &str {
         &self.0

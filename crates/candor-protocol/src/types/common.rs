@@ -1,26 +1,26 @@
-//! What several messages share.
+//! Types that several messages share.
 
 use crate::json::{Decode, Json, Number, Object};
 use crate::message::{message, open_enum};
 
 message! {
-    /// A piece of software that introduces itself.
+    /// The name and version of a client or a server.
     pub struct Implementation {
         /// Name for programs.
         required name: String = "name",
         /// Its version.
         required version: String = "version",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it is for.
         optional description: String = "description",
-        /// Where to read more.
+        /// Its website.
         optional website_url: String = "websiteUrl",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
     }
 
-    /// A picture for a person's list.
+    /// An icon for a user interface.
     pub struct Icon {
         /// An `https:` or `data:` URI.
         required src: String = "src",
@@ -32,9 +32,9 @@ message! {
         optional theme: String = "theme",
     }
 
-    /// Advice on content: for whom, how important, how fresh.
+    /// Advice on content: its audience, importance and last change.
     pub struct Annotations {
-        /// Whom it is meant for.
+        /// The intended audience.
         optional audience: Vec<Role> = "audience",
         /// From 0 (may be left out) to 1 (required).
         optional priority: Number = "priority",
@@ -52,9 +52,9 @@ message! {
 }
 
 open_enum! {
-    /// Who speaks in a conversation.
+    /// The speaker in a conversation.
     pub enum Role {
-        /// The person.
+        /// The user.
         User = "user",
         /// The model.
         Assistant = "assistant",
@@ -96,7 +96,7 @@ impl LogLevel {
         Self::Emergency,
     ];
 
-    /// The word on the wire.
+    /// Returns the word on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

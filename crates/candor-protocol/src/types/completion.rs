@@ -1,4 +1,4 @@
-//! Completion of arguments while a person types.
+//! Completion of arguments while a user types.
 
 use std::collections::BTreeMap;
 
@@ -10,9 +10,9 @@ message! {
     pub struct CompleteParams {
         /// What is being filled in.
         required reference: CompleteReference = "ref",
-        /// What has been typed.
+        /// What the user has typed.
         required argument: CompleteArgument = "argument",
-        /// What has been decided already.
+        /// Arguments that are already set.
         optional context: CompleteContext = "context",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -28,7 +28,7 @@ message! {
         optional uri: String = "uri",
     }
 
-    /// What has been typed.
+    /// What the user has typed.
     pub struct CompleteArgument {
         /// The argument's name.
         required name: String = "name",
@@ -36,27 +36,27 @@ message! {
         required value: String = "value",
     }
 
-    /// What has been decided already.
+    /// Arguments that are already set.
     pub struct CompleteContext {
         /// Other arguments of the same prompt or template.
         optional arguments: BTreeMap<String, String> = "arguments",
     }
 
-    /// What it could become.
+    /// The result of `completion/complete`.
     pub struct CompleteResult {
-        /// The proposals.
+        /// The proposed values.
         required completion: Completion = "completion",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// The proposals.
+    /// The proposed values.
     pub struct Completion {
         /// At most a hundred.
         required values: Vec<String> = "values",
-        /// How many there are in all.
+        /// The total number of values.
         optional total: Number = "total",
-        /// Whether there are more.
+        /// Whether there are more values.
         optional has_more: bool = "hasMore",
     }
 }

@@ -1,4 +1,4 @@
-//! Content blocks: what tools return, prompts hold and models say.
+//! Content blocks of tool results, prompts and model messages.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -14,41 +14,41 @@ message! {
     pub struct TextContent {
         /// The text.
         required text: String = "text",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// A picture.
+    /// An image.
     pub struct ImageContent {
         /// Base64.
         required data: String = "data",
         /// Its media type.
         required mime_type: String = "mimeType",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// Sound.
+    /// Audio.
     pub struct AudioContent {
         /// Base64.
         required data: String = "data",
         /// Its media type.
         required mime_type: String = "mimeType",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// A resource's contents, sent along.
+    /// An embedded resource.
     pub struct EmbeddedResource {
-        /// The contents, with their advice.
+        /// The contents, with their annotations.
         required resource: Box<ResourceContents> = "resource",
-        /// Advice, where the published protocol has it. Read it with [`EmbeddedResource::advice`].
+        /// Annotations, where the published protocol has them. Read them with [`EmbeddedResource::advice`].
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -60,7 +60,7 @@ message! {
         required uri: String = "uri",
         /// Name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it holds.
         optional description: String = "description",
@@ -68,19 +68,19 @@ message! {
         optional mime_type: String = "mimeType",
         /// Size in bytes.
         optional size: Number = "size",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
-        /// What can be done with it.
+        /// What a client can do with it besides reading.
         optional capabilities: ResourceCapabilities = "capabilities",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// A model's wish to use a tool.
+    /// A model's request to use a tool.
     pub struct ToolUseContent {
-        /// To match the result with.
+        /// The id that the result repeats.
         required id: String = "id",
         /// The tool.
         required name: String = "name",
@@ -90,13 +90,13 @@ message! {
         optional meta: Object = "_meta",
     }
 
-    /// What came of a model's wish.
+    /// The result of a model's tool use.
     pub struct ToolResultContent {
-        /// The wish's id.
+        /// The id of the tool use.
         required tool_use_id: String = "toolUseId",
         /// What the tool returned.
         required content: Vec<Content> = "content",
-        /// What it returned for programs.
+        /// The structured result, for programs.
         optional structured_content: Box<RawValue> = "structuredContent",
         /// Whether it failed.
         optional is_error: bool = "isError",
@@ -107,7 +107,7 @@ message! {
 
 macro_rules! content {
     ($( $variant:ident($type:ty) = $tag:literal, )*) => {
-        /// A content block, told apart by its `type`.
+        /// A content block, distinguished by its `type`.
         ///
         /// ```
         /// use candor_protocol::types::{Content, ImageContent};
@@ -175,7 +175,7 @@ content! {
     ToolResult(ToolResultContent) = "tool_result",
 }
 
-/// How deep arrays are taken apart: as deep as structured content of ours may nest.
+/// How deep arrays are split into texts: as deep as Candor's structured content may nest.
 const DEEPEST: usize = 100;
 
 fn push_texts(json: &str, levels: usize, texts: &mut Vec<String>) {
@@ -196,12 +196,12 @@ fn push_texts(json: &str, levels: usize, texts: &mut Vec<String>) {
 }
 
 impl Content {
-    /// A block of text.
+    /// Creates a block of text.
     pub fn text(text: impl Into<String>) -> Self {
         TextContent::new(text).into()
     }
 
-    /// Makes a picture from its bytes, which are encoded in Base64 here.
+    /// Creates an image from its bytes, and encodes them in Base64.
     ///
     /// ```
     /// use candor_protocol::types::Content;
@@ -213,12 +213,12 @@ impl Content {
         ImageContent::new(BASE64.encode(bytes), mime_type).into()
     }
 
-    /// Makes sound from its bytes, which are encoded in Base64 here.
+    /// Creates audio from its bytes, and encodes them in Base64.
     pub fn audio(bytes: impl AsRef<[u8]>, mime_type: impl Into<String>) -> Self {
         AudioContent::new(BASE64.encode(bytes), mime_type).into()
     }
 
-    /// Makes an embedded resource from its bytes, which are encoded in Base64 here.
+    /// Creates an embedded resource from its bytes, and encodes them in Base64.
     pub fn blob(
         uri: impl Into<String>,
         bytes: impl AsRef<[u8]>,
@@ -241,7 +241,7 @@ impl Content {
         texts
     }
 
-    /// The text, if this is a block of text.
+    /// Returns the text, if this is a block of text.
     #[must_use]
     pub fn as_text(&self) -> Option<&str> {
         match self {
@@ -252,13 +252,14 @@ impl Content {
 }
 
 impl EmbeddedResource {
-    /// The advice on it. Two places can hold it; the inner one, inside `resource`, wins.
+    /// Returns the annotations. Two places can hold them; the inner ones, inside `resource`, win.
     #[must_use]
     pub fn advice(&self) -> Option<&Annotations> {
         self.resource.annotations.as_ref().or(self.annotations.as_ref())
     }
 
-    /// Puts the advice where it belongs, inside `resource`; and beside it, too, for a peer that looks only there.
+    /// Moves the annotations inside `resource`, where they belong. With `beside`, keeps them beside it, too, for a peer that looks
+    /// only there.
     pub fn settle_advice(&mut self, beside: bool) {
         let advice = self.advice().cloned();
         self.annotations = advice.clone().filter(|_| beside);

@@ -1,4 +1,4 @@
-//! Questions to the person behind the client.
+//! Questions to the client's user.
 
 use crate::json::{Object, RawValue};
 use crate::message::{message, open_enum};
@@ -6,9 +6,9 @@ use crate::message::{message, open_enum};
 message! {
     /// Parameters of `elicitation/create`: a form.
     pub struct ElicitForm {
-        /// What the person reads.
+        /// The text that the user reads.
         required message: String = "message",
-        /// Flat JSON Schema of the answer.
+        /// Flat JSON Schema of the answers.
         required requested_schema: Box<RawValue> = "requestedSchema",
         /// `form`, or absent, which means the same.
         optional mode: String = "mode",
@@ -20,19 +20,19 @@ message! {
     pub struct ElicitUrl {
         /// `url`.
         required mode: String = "mode",
-        /// What the person reads.
+        /// The text that the user reads.
         required message: String = "message",
         /// The page.
         required url: String = "url",
-        /// Legacy only: to say later that it was completed.
+        /// Legacy only: the id with which the server reports completion later.
         optional elicitation_id: String = "elicitationId",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// What the person answered.
+    /// The user's answer.
     pub struct ElicitResult {
-        /// Whether there is an answer.
+        /// What the user did.
         required action: ElicitAction = "action",
         /// The answer to a form.
         optional content: Object = "content",
@@ -42,13 +42,13 @@ message! {
 }
 
 open_enum! {
-    /// What the person did with a question.
+    /// What the user did with a question.
     pub enum ElicitAction {
         /// Answered it.
         Accept = "accept",
-        /// Said no.
+        /// Declined it.
         Decline = "decline",
-        /// Left without an answer.
+        /// Closed it without an answer.
         Cancel = "cancel",
     }
 }

@@ -1,4 +1,4 @@
-//! Modern round trips: the server answers with questions, the client asks again with answers.
+//! Modern round trips: the server responds with questions, and the client repeats the request with answers.
 
 use std::collections::BTreeMap;
 
@@ -10,7 +10,7 @@ message! {
     pub struct InputRequired {
         /// Questions by key.
         optional input_requests: BTreeMap<String, InputRequest> = "inputRequests",
-        /// To be brought back unread.
+        /// Opaque state that the client sends back.
         optional request_state: String = "requestState",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -20,7 +20,7 @@ message! {
     pub struct InputRequest {
         /// Elicitation, sampling or roots.
         required method: String = "method",
-        /// What that method takes.
+        /// The parameters of that method.
         optional params: Box<RawValue> = "params",
     }
 }

@@ -1,4 +1,4 @@
-//! How the two sides get to know each other, in both eras.
+//! How client and server introduce themselves, in both eras.
 
 use std::collections::BTreeMap;
 
@@ -11,51 +11,51 @@ message! {
     pub struct InitializeParams {
         /// The revision that the client wants.
         required protocol_version: String = "protocolVersion",
-        /// What it can do.
+        /// Its capabilities.
         required capabilities: ClientCapabilities = "capabilities",
-        /// What it is.
+        /// Its name and version.
         required client_info: Implementation = "clientInfo",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// The answer to `initialize`.
+    /// The result of `initialize`.
     pub struct InitializeResult {
         /// The revision that this session speaks.
         required protocol_version: String = "protocolVersion",
-        /// What the server can do.
+        /// The server's capabilities.
         required capabilities: ServerCapabilities = "capabilities",
-        /// What it is.
+        /// Its name and version.
         required server_info: Implementation = "serverInfo",
-        /// Advice for models.
+        /// Instructions for models.
         optional instructions: String = "instructions",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// The answer to the modern `server/discover`.
+    /// The result of the modern `server/discover`.
     pub struct DiscoverResult {
         /// The revisions that the server speaks.
         required supported_versions: Vec<String> = "supportedVersions",
-        /// What it can do.
+        /// Its capabilities.
         required capabilities: ServerCapabilities = "capabilities",
-        /// Advice for models.
+        /// Instructions for models.
         optional instructions: String = "instructions",
-        /// How long the answer stays fresh.
+        /// How long the result stays fresh, in milliseconds.
         optional ttl_ms: Number = "ttlMs",
-        /// Who may keep it.
+        /// Who may cache it.
         optional cache_scope: String = "cacheScope",
-        /// Metadata; holds what the server is.
+        /// Metadata, with the server's name and version.
         optional meta: Object = "_meta",
     }
 
-    /// What a client can do.
+    /// The capabilities of a client.
     pub struct ClientCapabilities {
-        /// It can ask its person.
+        /// It can ask its user.
         optional elicitation: ElicitationCapability = "elicitation",
         /// It can ask its model.
         optional sampling: SamplingCapability = "sampling",
-        /// It can name its folders.
+        /// It can list its folders.
         optional roots: Object = "roots",
         /// Extensions and their settings.
         optional extensions: BTreeMap<String, Object> = "extensions",
@@ -63,11 +63,11 @@ message! {
         optional experimental: BTreeMap<String, Object> = "experimental",
     }
 
-    /// How a client can ask its person. Neither named means forms.
+    /// How a client can ask its user. If neither is named, it can show forms.
     pub struct ElicitationCapability {
-        /// By forms.
+        /// With forms.
         optional form: Object = "form",
-        /// By pages to visit.
+        /// With pages to visit.
         optional url: Object = "url",
     }
 
@@ -79,7 +79,7 @@ message! {
         optional tools: Object = "tools",
     }
 
-    /// What a server can do.
+    /// The capabilities of a server.
     pub struct ServerCapabilities {
         /// It has tools.
         optional tools: ToolsCapability = "tools",
@@ -97,9 +97,9 @@ message! {
         optional experimental: BTreeMap<String, Object> = "experimental",
     }
 
-    /// Tools, of which more may be said for certain arguments.
+    /// The capabilities for tools.
     pub struct ToolsCapability {
-        /// The server says when the list changes.
+        /// The server reports changes of the list.
         optional list_changed: bool = "listChanged",
         /// The server answers `tools/annotations`.
         optional dynamic_annotations: bool = "dynamicAnnotations",
@@ -107,27 +107,27 @@ message! {
 
     /// A list that may change.
     pub struct ListCapability {
-        /// The server says when it does.
+        /// The server reports changes.
         optional list_changed: bool = "listChanged",
     }
 
-    /// Resources, which may change too.
+    /// The capabilities for resources.
     pub struct ResourcesCapability {
-        /// The server says when the list changes.
+        /// The server reports changes of the list.
         optional list_changed: bool = "listChanged",
-        /// The server says when one resource changes.
+        /// The server reports changes of one resource.
         optional subscribe: bool = "subscribe",
     }
 }
 
 impl ClientCapabilities {
-    /// True if the client can ask its person by a form.
+    /// Returns true if the client can show its user a form.
     #[must_use]
     pub fn elicits_forms(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|e| e.form.is_some() || e.url.is_none())
     }
 
-    /// True if the client can send its person to a page.
+    /// Returns true if the client can send its user to a page.
     #[must_use]
     pub fn elicits_urls(&self) -> bool {
         self.elicitation.as_ref().is_some_and(|e| e.url.is_some())

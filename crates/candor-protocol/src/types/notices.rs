@@ -1,4 +1,4 @@
-//! Small messages about a request under way.
+//! Notifications about a running request, and log messages.
 
 use super::common::LogLevel;
 use crate::json::{Number, Object, RawValue};
@@ -6,21 +6,21 @@ use crate::message::message;
 use crate::rpc::RequestId;
 
 message! {
-    /// How far a request has come.
+    /// The progress of a request.
     pub struct ProgressParams {
-        /// The token that the request came with.
+        /// The token from the request.
         required progress_token: RequestId = "progressToken",
         /// Grows with each notification.
         required progress: Number = "progress",
-        /// What it grows towards.
+        /// The value of `progress` at the end.
         optional total: Number = "total",
-        /// For a person.
+        /// Text for the user.
         optional message: String = "message",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// A request need not be answered any more.
+    /// The sender no longer needs a response to a request.
     pub struct CancelledParams {
         /// The request.
         optional request_id: RequestId = "requestId",
@@ -32,11 +32,11 @@ message! {
 
     /// A log message.
     pub struct LogParams {
-        /// How severe.
+        /// The severity.
         required level: LogLevel = "level",
         /// What happened.
         required data: Box<RawValue> = "data",
-        /// Who says so.
+        /// The name of the logger.
         optional logger: String = "logger",
         /// Metadata.
         optional meta: Object = "_meta",

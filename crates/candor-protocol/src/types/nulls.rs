@@ -1,5 +1,5 @@
-//! Definitions without `null`: for an optional member the published schemas allow absence, not `null`, and strict clients
-//! refuse a whole list because of one. Unknown members keep theirs.
+//! Removes `null` from definitions. For an optional member, the published schemas allow absence, but not `null`, and strict
+//! clients refuse a whole list because of one `null`. Unknown members keep theirs.
 
 use super::{
     Annotations, CallToolResult, Content, GetPromptResult, Icon, Implementation, Prompt, Resource,
@@ -11,7 +11,7 @@ use crate::json::{Object, raw};
 const EXECUTION: &[&str] = &["taskSupport"];
 
 impl Tool {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         if let Some(annotations) = &mut self.annotations {
@@ -29,7 +29,7 @@ impl Tool {
 }
 
 impl Prompt {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         for argument in self.arguments.iter_mut().flatten() {
@@ -40,7 +40,7 @@ impl Prompt {
 }
 
 impl CallToolResult {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         self.content.iter_mut().for_each(Content::drop_nulls);
@@ -48,7 +48,7 @@ impl CallToolResult {
 }
 
 impl GetPromptResult {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         self.messages.iter_mut().for_each(|message| message.content.drop_nulls());
@@ -56,7 +56,7 @@ impl GetPromptResult {
 }
 
 impl Content {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         let annotations = match self {
             Self::Text(text) => {
@@ -91,7 +91,7 @@ impl Content {
 }
 
 impl Implementation {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         drop_in_icons(self.icons.as_mut());
@@ -99,7 +99,7 @@ impl Implementation {
 }
 
 impl Resource {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());
@@ -110,7 +110,7 @@ impl Resource {
 }
 
 impl ResourceTemplate {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());
@@ -118,7 +118,7 @@ impl ResourceTemplate {
 }
 
 impl ResourceContents {
-    /// Removes members that the protocol knows as optional and that are `null`.
+    /// Removes optional members of the protocol that are `null`.
     pub fn drop_nulls(&mut self) {
         self.drop_own_nulls();
         drop_in_advice(self.icons.as_mut(), self.annotations.as_mut());

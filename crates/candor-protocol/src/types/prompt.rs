@@ -1,4 +1,4 @@
-//! Prompts: as they are listed and filled in.
+//! Prompts in lists, and filled in.
 
 use std::collections::BTreeMap;
 
@@ -8,31 +8,31 @@ use crate::json::{Object, RawValue};
 use crate::message::message;
 
 message! {
-    /// A prompt as it is listed.
+    /// A prompt in a list.
     pub struct Prompt {
         /// Unique name.
         required name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it is for.
         optional description: String = "description",
-        /// What can be filled in.
+        /// Arguments that a client can fill in.
         optional arguments: Vec<PromptArgument> = "arguments",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// What can be filled in.
+    /// Arguments that a client can fill in.
     pub struct PromptArgument {
         /// Its name.
         required name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it is for.
         optional description: String = "description",
-        /// Whether it must be there.
+        /// Whether it is required.
         optional required: bool = "required",
     }
 
@@ -40,11 +40,11 @@ message! {
     pub struct GetPromptParams {
         /// The prompt.
         required name: String = "name",
-        /// What is filled in.
+        /// The arguments.
         optional arguments: BTreeMap<String, String> = "arguments",
         /// Answers to an earlier round's questions.
         optional input_responses: Box<RawValue> = "inputResponses",
-        /// What the earlier round gave to bring back.
+        /// Opaque state from the earlier round.
         optional request_state: String = "requestState",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -62,9 +62,9 @@ message! {
 
     /// One turn.
     pub struct PromptMessage {
-        /// Who speaks.
+        /// The speaker.
         required role: Role = "role",
-        /// What is said.
+        /// The content of the turn.
         required content: Content = "content",
     }
 
@@ -80,12 +80,12 @@ message! {
 }
 
 impl PromptMessage {
-    /// What the user says.
+    /// Creates a turn of the user.
     pub fn user(content: impl Into<Content>) -> Self {
         Self::new(Role::User, content)
     }
 
-    /// What the model says.
+    /// Creates a turn of the model.
     pub fn assistant(content: impl Into<Content>) -> Self {
         Self::new(Role::Assistant, content)
     }

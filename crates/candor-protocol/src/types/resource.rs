@@ -1,4 +1,4 @@
-//! Resources: as they are listed and read.
+//! Resources: definitions, metadata and contents.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD as BASE64;
@@ -9,13 +9,13 @@ use crate::message::message;
 use crate::names::extension;
 
 message! {
-    /// A resource as it is listed.
+    /// A resource in a list.
     pub struct Resource {
         /// Its URI.
         required uri: String = "uri",
         /// Name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it holds.
         optional description: String = "description",
@@ -23,21 +23,21 @@ message! {
         optional mime_type: String = "mimeType",
         /// Size in bytes.
         optional size: Number = "size",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
-        /// What can be done with it; absent means that nobody has said.
+        /// What a client can do with it besides reading. Absent means unknown.
         optional capabilities: ResourceCapabilities = "capabilities",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// What can be done with a resource, besides reading it.
+    /// What a client can do with a resource besides reading.
     pub struct ResourceCapabilities {
-        /// `resources/list` with its URI lists what stands directly beneath it.
+        /// `resources/list` with its URI lists its children.
         optional list: bool = "list",
-        /// It can be watched.
+        /// Clients can subscribe to its changes.
         optional subscribe: bool = "subscribe",
     }
 
@@ -47,21 +47,21 @@ message! {
         required uri_template: String = "uriTemplate",
         /// Name for programs.
         required name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What they hold.
         optional description: String = "description",
         /// Their media type, if they have one in common.
         optional mime_type: String = "mimeType",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// What reading a resource gives: text or bytes, and what the resource is.
+    /// The contents of a resource: text or bytes, and its metadata.
     ///
     /// The published protocol has the URI, the media type and the content here; the rest is as in [`Resource`]. Contents
     /// without a name are valid: most servers send no more.
@@ -70,19 +70,19 @@ message! {
         required uri: String = "uri",
         /// Name for programs.
         optional name: String = "name",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// What it holds.
         optional description: String = "description",
         /// Its media type.
         optional mime_type: String = "mimeType",
-        /// Size in bytes of this very content, before Base64.
+        /// Size of this content in bytes, before Base64.
         optional size: Number = "size",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
-        /// Advice.
+        /// Audience, priority and last change.
         optional annotations: Annotations = "annotations",
-        /// What can be done with it.
+        /// What a client can do with it besides reading.
         optional capabilities: ResourceCapabilities = "capabilities",
         /// The text.
         optional text: String = "text",
@@ -98,7 +98,7 @@ message! {
         required uri: String = "uri",
         /// Answers to an earlier round's questions.
         optional input_responses: Box<RawValue> = "inputResponses",
-        /// What the earlier round gave to bring back.
+        /// Opaque state from the earlier round.
         optional request_state: String = "requestState",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -106,7 +106,7 @@ message! {
 
     /// Parameters of `resources/list`, and of `resources/directory/read`.
     pub struct ListResourcesParams {
-        /// Whose children; without it, the default list.
+        /// The resource whose children to list; without it, the default list.
         optional uri: String = "uri",
         /// Where the page before this one ended.
         optional cursor: String = "cursor",
@@ -114,7 +114,7 @@ message! {
         optional meta: Object = "_meta",
     }
 
-    /// What a resource is, without its content.
+    /// The metadata of a resource, without its content.
     pub struct ResourceMetadataResult {
         /// The resource.
         required resource: Resource = "resource",
@@ -142,7 +142,7 @@ message! {
         optional meta: Object = "_meta",
     }
 
-    /// What a resource holds.
+    /// The result of `resources/read`.
     pub struct ReadResourceResult {
         /// Its contents.
         required contents: Vec<ResourceContents> = "contents",
@@ -151,7 +151,7 @@ message! {
     }
 }
 
-/// Builders, so that a resource is one expression.
+/// Builder methods, so that a resource is one expression.
 ///
 /// ```
 /// use candor_protocol::types::Resource;
@@ -164,63 +164,63 @@ message! {
 /// assert!(report.is_watchable() && !report.is_listable());
 /// ```
 impl Resource {
-    /// With a name for people.
+    /// Sets the display name.
     #[must_use]
     pub fn titled(mut self, title: impl Into<String>) -> Self {
         self.title = Some(title.into());
         self
     }
 
-    /// With a description.
+    /// Sets the description.
     #[must_use]
     pub fn described(mut self, description: impl Into<String>) -> Self {
         self.description = Some(description.into());
         self
     }
 
-    /// Of this media type.
+    /// Sets the media type.
     #[must_use]
     pub fn of_type(mut self, mime_type: impl Into<String>) -> Self {
         self.mime_type = Some(mime_type.into());
         self
     }
 
-    /// Of this many bytes.
+    /// Sets the size in bytes.
     #[must_use]
     pub fn sized(mut self, bytes: u64) -> Self {
         self.size = Some(bytes.into());
         self
     }
 
-    /// Last changed at this time, ISO 8601.
+    /// Sets the time of the last change, ISO 8601.
     #[must_use]
     pub fn modified(mut self, time: impl Into<String>) -> Self {
         self.annotations.get_or_insert_with(Annotations::new).last_modified = Some(time.into());
         self
     }
 
-    /// That lists what stands beneath it.
+    /// Declares that the resource lists its children.
     #[must_use]
     pub fn listable(mut self) -> Self {
         self.said_capabilities().list = Some(true);
         self
     }
 
-    /// That can be watched.
+    /// Declares that clients can subscribe to the resource.
     #[must_use]
     pub fn watchable(mut self) -> Self {
         self.said_capabilities().subscribe = Some(true);
         self
     }
 
-    /// That says of both whether it can, and no where nothing was said.
+    /// Sets both capabilities explicitly: a missing one becomes false.
     #[must_use]
     pub fn definite(mut self) -> Self {
         self.said_capabilities();
         self
     }
 
-    /// Its capabilities, both of them said.
+    /// Returns the capabilities, both of them set.
     fn said_capabilities(&mut self) -> &mut ResourceCapabilities {
         let capabilities = self.capabilities.get_or_insert_with(ResourceCapabilities::new);
         capabilities.list.get_or_insert(false);
@@ -228,8 +228,8 @@ impl Resource {
         capabilities
     }
 
-    /// That can be had in several media types, the preferred one first. There is only one `mimeType`; all of them stand in
-    /// `_meta["dev.candor/resource"].formats`.
+    /// Sets the media types in which the resource is available, the preferred one first. Only that one is the `mimeType`; all of
+    /// them are in `_meta["dev.candor/resource"].formats`.
     #[must_use]
     pub fn formats<T: Into<String>>(mut self, formats: impl IntoIterator<Item = T>) -> Self {
         let formats: Vec<String> = formats.into_iter().map(Into::into).collect();
@@ -240,20 +240,20 @@ impl Resource {
         self
     }
 
-    /// True if it says that it can be listed. Silence is no yes.
+    /// Returns true if the resource declares that it lists its children. A missing capability counts as no.
     #[must_use]
     pub fn is_listable(&self) -> bool {
         self.capabilities.as_ref().and_then(|c| c.list) == Some(true)
     }
 
-    /// True if it says that it can be watched.
+    /// Returns true if the resource declares that clients can subscribe to it.
     #[must_use]
     pub fn is_watchable(&self) -> bool {
         self.capabilities.as_ref().and_then(|c| c.subscribe) == Some(true)
     }
 }
 
-/// They have many members: what holds them beside smaller things keeps them elsewhere.
+/// Contents have many members, so types that also hold smaller values box them.
 impl Decode for Box<ResourceContents> {
     fn decode(json: Json<'_>) -> Result<Self, Malformed> {
         ResourceContents::decode(json).map(Self::new)
@@ -261,7 +261,7 @@ impl Decode for Box<ResourceContents> {
 }
 
 impl ResourceContents {
-    /// Contents that are text.
+    /// Creates contents from text.
     #[must_use]
     pub fn of_text(
         uri: impl Into<String>,
@@ -274,13 +274,13 @@ impl ResourceContents {
         contents
     }
 
-    /// Contents that are bytes.
+    /// Creates contents from bytes.
     #[must_use]
     pub fn of_bytes(uri: impl Into<String>, mime_type: impl Into<String>, bytes: &[u8]) -> Self {
         Self::of_blob(uri, mime_type, BASE64.encode(bytes))
     }
 
-    /// Contents that are bytes, given in Base64.
+    /// Creates contents from bytes in Base64.
     #[must_use]
     pub fn of_blob(
         uri: impl Into<String>,

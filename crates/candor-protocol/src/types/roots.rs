@@ -8,13 +8,13 @@ message! {
     pub struct Root {
         /// A `file:` URI.
         required uri: String = "uri",
-        /// Name for people.
+        /// Display name.
         optional name: String = "name",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// The answer to `roots/list`.
+    /// The result of `roots/list`.
     pub struct ListRootsResult {
         /// The folders.
         required roots: Vec<Root> = "roots",

@@ -1,4 +1,4 @@
-//! Questions to the model behind the client.
+//! Requests to the client's model.
 
 use serde::{Serialize, Serializer};
 
@@ -13,23 +13,23 @@ message! {
     pub struct CreateMessageParams {
         /// The conversation so far.
         required messages: Vec<SamplingMessage> = "messages",
-        /// At most this many tokens.
+        /// Maximum number of tokens.
         required max_tokens: Number = "maxTokens",
-        /// What the model should be told first.
+        /// The system prompt.
         optional system_prompt: String = "systemPrompt",
-        /// Which model is wanted.
+        /// The preferred model.
         optional model_preferences: ModelPreferences = "modelPreferences",
-        /// How much of the context to send along.
+        /// How much of the context the client adds.
         optional include_context: String = "includeContext",
         /// Randomness.
         optional temperature: Number = "temperature",
         /// Where to stop.
         optional stop_sequences: Vec<String> = "stopSequences",
-        /// For the provider.
+        /// Metadata for the model provider.
         optional metadata: Object = "metadata",
-        /// Tools the model may use.
+        /// Tools that the model may use.
         optional tools: Vec<Tool> = "tools",
-        /// Whether it must.
+        /// Whether the model must use a tool.
         optional tool_choice: ToolChoice = "toolChoice",
         /// Metadata.
         optional meta: Object = "_meta",
@@ -37,15 +37,15 @@ message! {
 
     /// One turn.
     pub struct SamplingMessage {
-        /// Who speaks.
+        /// The speaker.
         required role: Role = "role",
-        /// What is said.
+        /// The content of the turn.
         required content: SamplingContent = "content",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// Which model is wanted.
+    /// The preferred model.
     pub struct ModelPreferences {
         /// Names, best first.
         optional hints: Vec<ModelHint> = "hints",
@@ -69,33 +69,33 @@ message! {
         optional mode: String = "mode",
     }
 
-    /// What the model said.
+    /// The model's response.
     pub struct CreateMessageResult {
-        /// Who speaks.
+        /// The speaker.
         required role: Role = "role",
-        /// What it said.
+        /// The content of the response.
         required content: SamplingContent = "content",
-        /// Which model it was.
+        /// The model that was used.
         required model: String = "model",
-        /// Why it stopped.
+        /// Why the model stopped.
         optional stop_reason: String = "stopReason",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 }
 
-/// What is said in a turn: one block or several. Which of the two was sent is kept.
+/// The content of a turn: one block or several. The form that was sent is kept.
 #[derive(Debug, Clone)]
 #[allow(clippy::large_enum_variant)] // one block is the usual case
 pub enum SamplingContent {
     /// One block.
     One(Content),
-    /// Several.
+    /// Several blocks.
     Many(Vec<Content>),
 }
 
 impl SamplingContent {
-    /// The blocks.
+    /// Returns the blocks.
     #[must_use]
     pub fn blocks(&self) -> &[Content] {
         match self {
@@ -104,7 +104,7 @@ impl SamplingContent {
         }
     }
 
-    /// All text, joined.
+    /// Returns all text, joined.
     #[must_use]
     pub fn text(&self) -> String {
         self.blocks().iter().filter_map(Content::as_text).collect()

@@ -6,13 +6,13 @@ use crate::message::message;
 message! {
     /// Parameters of `subscriptions/listen`.
     pub struct ListenParams {
-        /// What the client wants to hear of.
+        /// The notifications that the client wants.
         required notifications: SubscriptionFilter = "notifications",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// What a stream carries.
+    /// The notifications that a stream carries.
     pub struct SubscriptionFilter {
         /// Changes of the list of tools.
         optional tools_list_changed: bool = "toolsListChanged",
@@ -24,9 +24,9 @@ message! {
         optional resource_subscriptions: Vec<String> = "resourceSubscriptions",
     }
 
-    /// What the server agreed to send.
+    /// The notifications that the server agreed to send.
     pub struct AcknowledgedParams {
-        /// The subset that it honours.
+        /// The subset that it honors.
         required notifications: SubscriptionFilter = "notifications",
         /// Names the subscription.
         optional meta: Object = "_meta",

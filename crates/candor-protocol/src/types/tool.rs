@@ -1,4 +1,4 @@
-//! Tools: as they are listed, called, and answer.
+//! Tools: definitions, calls and results.
 
 use super::common::Icon;
 use super::content::Content;
@@ -6,9 +6,9 @@ use crate::json::{Object, RawValue};
 use crate::message::message;
 
 message! {
-    /// A tool as it is listed. Schemas are kept as the text they were given in.
+    /// A tool definition. Schemas are kept as the text in which they were given.
     ///
-    /// A definition can be made from its JSON. An error names the member that is wrong by its JSON Pointer.
+    /// A definition can be created from its JSON. An error names the JSON Pointer of the wrong member.
     ///
     /// ```
     /// use candor_protocol::types::Tool;
@@ -27,25 +27,25 @@ message! {
         required name: String = "name",
         /// JSON Schema of the arguments; its root is an object.
         required input_schema: Box<RawValue> = "inputSchema",
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
-        /// What it does, for models and people.
+        /// What it does, for models and users.
         optional description: String = "description",
         /// JSON Schema of the structured result.
         optional output_schema: Box<RawValue> = "outputSchema",
-        /// What a call may do to the world, in the worst case.
+        /// What a call may do, in the worst case.
         optional annotations: ToolAnnotations = "annotations",
         /// Whether `tools/annotations` says more about a call than `annotations` does.
         optional dynamic_annotations: bool = "dynamicAnnotations",
-        /// Pictures.
+        /// Icons.
         optional icons: Vec<Icon> = "icons",
         /// Metadata.
         optional meta: Object = "_meta",
     }
 
-    /// Hints as they were sent; absent ones are not the safe ones.
+    /// Hints as they were sent. An absent hint is not the safe one.
     pub struct ToolAnnotations {
-        /// Name for people.
+        /// Display name.
         optional title: String = "title",
         /// The tool changes nothing.
         optional read_only_hint: bool = "readOnlyHint",
@@ -53,7 +53,7 @@ message! {
         optional destructive_hint: bool = "destructiveHint",
         /// Repeating the call has no further effect.
         optional idempotent_hint: bool = "idempotentHint",
-        /// The tool reaches beyond a closed world.
+        /// A call can reach systems outside the server.
         optional open_world_hint: bool = "openWorldHint",
     }
 
@@ -65,17 +65,17 @@ message! {
         optional arguments: Box<RawValue> = "arguments",
         /// Answers to an earlier round's questions.
         optional input_responses: Box<RawValue> = "inputResponses",
-        /// What the earlier round gave to bring back.
+        /// Opaque state from the earlier round.
         optional request_state: String = "requestState",
         /// Metadata of the request.
         optional meta: Object = "_meta",
     }
 
-    /// What a call came to.
+    /// The result of a call.
     pub struct CallToolResult {
-        /// For models and people.
+        /// Content for models and users.
         required content: Vec<Content> = "content",
-        /// For programs.
+        /// The structured result, for programs.
         optional structured_content: Box<RawValue> = "structuredContent",
         /// Whether the tool failed.
         optional is_error: bool = "isError",
@@ -87,7 +87,7 @@ message! {
     pub struct ToolAnnotationsParams {
         /// The tool.
         required name: String = "name",
-        /// The arguments of the call that is meant, an object.
+        /// The arguments of the call to evaluate, an object.
         required arguments: Box<RawValue> = "arguments",
         /// Metadata of the request.
         optional meta: Object = "_meta",
@@ -101,9 +101,9 @@ message! {
         optional meta: Object = "_meta",
     }
 
-    /// The same as the extension for tool resolution says it.
+    /// What a call may do, in the form of the tool resolution extension.
     pub struct ResolveToolResult {
-        /// The tool that was asked about.
+        /// The tool of the call.
         required name: String = "name",
         /// Exactly four hints, for these arguments.
         required annotations: ToolAnnotations = "annotations",

@@ -1,4 +1,4 @@
-//! serde's view of a value, with the place of whatever it refuses.
+//! Deserializes a value with serde, and records the place of a refusal.
 
 use std::cell::RefCell;
 use std::marker::PhantomData;
@@ -13,7 +13,7 @@ use serde_json::{Map, Value, map};
 
 use super::refusal::Refusal;
 
-/// Requests of serde that are answered in one way.
+/// Deserializer methods that call the same function.
 macro_rules! visits {
     ($self:ident.$visit:ident($visitor:ident): $($method:ident)*) => {$(
         fn $method<V: Visitor<'de>>($self, $visitor: V) -> Result<V::Value, Self::Error> {
@@ -22,15 +22,15 @@ macro_rules! visits {
     )*};
 }
 
-/// How a value is read, and what is learned on the way.
+/// How a value is read, and what serde copies on the way.
 pub(super) struct Reading {
-    /// In objects whose names are all integers, the names are integers.
+    /// If true, objects whose names are all integers have integer keys.
     integer_keys: bool,
-    /// The values that serde looked at without saying what it expects.
+    /// The values that serde read without naming the expected type.
     buffered: RefCell<Vec<*const Value>>,
 }
 
-/// The values whose insides serde reads from its own copy, so that the place of a refusal is lost.
+/// The values that serde reads from its own copy, so that the place of a refusal is lost.
 pub(super) struct Log(Vec<*const Value>);
 
 impl Log {
@@ -238,7 +238,7 @@ impl<'de> MapAccess<'de> for Members<'de> {
     }
 }
 
-/// Whether a name is an integer as JSON writes it.
+/// Returns true if a name is an integer as JSON writes it.
 fn is_integer(name: &str) -> bool {
     let digits = name.strip_prefix('-').unwrap_or(name);
     name == "0"
@@ -253,7 +253,7 @@ fn integer(name: &str) -> Option<i128> {
 /// The name of a member as serde reads it.
 pub(super) struct NameReader<'de, E> {
     name: &'de str,
-    /// Whether a type that does not say what it expects gets an integer.
+    /// Whether a type that does not name what it expects gets an integer.
     is_integer: bool,
     error: PhantomData<E>,
 }
@@ -345,7 +345,7 @@ impl<'de, E: de::Error> Deserializer<'de> for NameReader<'de, E> {
     }
 }
 
-/// A variant by its name, with what the value says beside the name.
+/// A variant: its name, and its content if there is any.
 struct Variant<'de> {
     name: &'de str,
     content: Option<&'de Value>,

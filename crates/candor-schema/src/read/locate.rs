@@ -1,8 +1,8 @@
-//! The place of a refusal inside a part of which serde has made its own copy.
+//! Finds the place of a refusal inside a part that serde has copied.
 //!
-//! serde copies what is tagged, untagged or flattened before it reads it, and forgets the places. Here every scalar of
-//! that part is replaced by a mark that no type takes. serde complains of the first mark that it reads; that scalar is
-//! restored, and so on, until the refusal at hand comes back: the scalar that was restored last is the refused one. A
+//! serde copies tagged, untagged and flattened values before it reads them, and loses their places. The search replaces every
+//! scalar of that part with a mark that no type accepts. serde refuses the first mark that it reads, and the search restores
+//! that scalar. This repeats until the original refusal comes back: the scalar that was restored last is the refused one. A
 //! second pass in the opposite order tells a scalar from an object that is refused as a whole.
 
 use std::collections::BTreeSet;
@@ -13,14 +13,14 @@ use super::deserializer::Log;
 use super::refusal::{Reason, Refusal, take_reasons};
 use crate::violation::{Violation, below};
 
-/// Larger parts are named as a whole: each pass reads the value once for each scalar.
+/// Larger parts are reported as a whole, because each pass reads the value once for each scalar.
 const SCALARS: usize = 256;
 const VALUES: usize = 20_000;
 
-/// Reads a value, with integer keys or without; returns why not, and what serde copied.
+/// A function that reads a value, with or without integer keys. It returns the refusal, if any, and what serde copied.
 type Attempt<'f> = dyn Fn(&Value, bool) -> (Option<Refusal>, Log) + 'f;
 
-/// Says why a value cannot be read, and where.
+/// Explains why a value cannot be read, and where.
 pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
     let explained = |integer_keys| {
         take_reasons();
@@ -32,7 +32,7 @@ pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
         };
         Some((reason, pointer, log, integer_keys))
     };
-    // A map of which the keys are read in the wrong way is refused for its form.
+    // A map whose keys are read in the wrong way is refused for its form.
     let explained = match (explained(false), explained(true)) {
         (Some(texts), Some(integers)) if texts.0.is_about_form() && !integers.0.is_about_form() => {
             Some(integers)
@@ -50,9 +50,9 @@ pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
     reason.violation(place.unwrap_or(pointer))
 }
 
-/// The reason of the alternative that was meant; the others are refused for their form.
+/// Returns the reason of the alternative that was meant. The others are refused for their form.
 fn meant(reasons: Vec<Reason>) -> Reason {
-    // The last ones are those of the union that failed.
+    // The last reasons are those of the union that failed.
     let meant = reasons
         .into_iter()
         .rev()
@@ -60,7 +60,7 @@ fn meant(reasons: Vec<Reason>) -> Reason {
     meant.unwrap_or(Reason::NoAlternative)
 }
 
-/// Whether a scalar can be the reason.
+/// Returns true if a scalar can cause this refusal.
 fn has_place(reason: &Reason) -> bool {
     matches!(reason, Reason::Value { .. } | Reason::Said(_) | Reason::Choice { .. })
 }
@@ -85,14 +85,14 @@ impl Search<'_> {
         }
         let Some(found) = self.pass(&forward) else { return self.replaced(&forward) };
         let Some(other) = self.pass(&backward) else { return Some(found.scalar) };
-        // What was refused while the other one was still a mark is refused by itself.
+        // If a scalar is refused while the other one is still a mark, it is refused on its own.
         if found.scalar == other.scalar || !found.restored.contains(&other.scalar) {
             return Some(found.scalar);
         }
         Some(common(&found.scalar, &other.scalar))
     }
 
-    /// Reads a value; returns whether it is refused, and all reasons on the way.
+    /// Reads a value. Returns whether it is refused, and all reasons on the way.
     fn read(&self, value: &Value, integer_keys: bool) -> (bool, Vec<Reason>) {
         take_reasons();
         let (refusal, _) = (self.attempt)(value, integer_keys);
@@ -101,7 +101,7 @@ impl Search<'_> {
 
     /// Restores scalars in the order in which they are read, until the refusal comes back.
     fn pass(&self, marked: &MarkedValue) -> Option<LocatedRefusal> {
-        // What is read before the refused part may need the other kind of keys.
+        // Values before the refused part may need the other kind of keys.
         let modes = [self.integer_keys, !self.integer_keys];
         modes.into_iter().find_map(|integer_keys| self.pass_with(marked, integer_keys))
     }
@@ -129,7 +129,7 @@ impl Search<'_> {
         }
     }
 
-    /// Finds the scalar without which the refusal is gone, where another alternative takes the marks.
+    /// Finds the scalar whose replacement ends the refusal, for a part whose marks another alternative accepts.
     fn replaced(&self, marked: &MarkedValue) -> Option<String> {
         let mut places = Vec::new();
         for scalar in &marked.scalars {
@@ -140,7 +140,8 @@ impl Search<'_> {
                 places.push((refused, scalar.place.clone()));
             }
         }
-        // Without an earlier scalar the refused one is not reached, so the last one is it, unless one alone repairs all.
+        // If an earlier scalar is replaced, serde never reaches the refused one. So the last one is refused, unless a single
+        // replacement repairs the whole value.
         let repaired = places.iter().find(|(refused, _)| !refused);
         repaired.or(places.last()).map(|(_, place)| place.clone())
     }
@@ -159,7 +160,7 @@ struct MarkedValue {
 }
 
 struct Scalar {
-    /// Where it is in the value, and where in the marked one.
+    /// Its pointer in the value; `here` is its pointer in the marked value.
     place: String,
     here: String,
     value: Value,
@@ -168,7 +169,7 @@ struct Scalar {
 }
 
 impl Scalar {
-    /// Something of another type than what is read there.
+    /// Returns a mark of another type than the scalar.
     fn replacement(&self) -> Value {
         if self.value.is_string() { json!(self.number) } else { self.mark.clone().into() }
     }
@@ -238,7 +239,7 @@ fn is_small(value: &Value, left: &mut usize) -> bool {
         }
 }
 
-/// The pointer of the smallest part in which both are.
+/// Returns the pointer of the smallest part that contains both.
 fn common(first: &str, second: &str) -> String {
     let shared = first.split('/').zip(second.split('/')).take_while(|(a, b)| a == b);
     shared.map(|(segment, _)| segment).collect::<Vec<_>>().join("/")

@@ -1,7 +1,7 @@
-//! From a checked value to a Rust value.
+//! Reads a checked JSON value as a Rust value.
 //!
-//! JSON Schema calls `3.0` an integer, serde does not: integral floats are read as integers. What a type refuses is
-//! named with its place, in words of JSON. serde's own deserializer for values knows neither.
+//! JSON Schema calls `3.0` an integer, but serde does not: integral floats are read as integers. If a type refuses a value,
+//! the error names the place, in JSON terms. serde's own deserializer for values does neither.
 
 mod deserializer;
 mod locate;
@@ -17,12 +17,12 @@ use refusal::Refusal;
 
 pub use ways::{MapKey, Natural, ReadAs, WideInteger, read_as};
 
-/// The ends of what integers hold: -2^63, 2^63 and 2^64, each a float exactly.
+/// The bounds of integers: -2^63, 2^63 and 2^64. Each is exact as a float.
 const LEAST: f64 = -9_223_372_036_854_775_808.0;
 const SIGNED_END: f64 = 9_223_372_036_854_775_808.0;
 const UNSIGNED_END: f64 = 18_446_744_073_709_551_616.0;
 
-/// Reads a value that fits its schema.
+/// Reads a value that its schema accepts.
 ///
 /// ```
 /// let numbers: Vec<u8> = candor_schema::read(&serde_json::json!([1, 2.0]))?;
@@ -45,8 +45,8 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Invalid> {
         let read = T::deserialize(ValueReader::new(value, &reading));
         (read, reading.into_log())
     };
-    // serde reads the keys of a map as texts wherever it first looks at the whole: inside tagged, untagged and flattened
-    // types. With integer keys such a map can be read after all.
+    // serde reads the keys of a map as strings wherever it first buffers the whole: inside tagged, untagged and flattened
+    // types. With integer keys, such a map can be read after all.
     if let (Ok(read), _) = attempt(&integral, true) {
         return Ok(read);
     }
@@ -57,7 +57,7 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Invalid> {
     Err(locate::locate(&integral, &refuse).into())
 }
 
-/// The same value with integral floats as integers.
+/// Returns the value with integral floats as integers.
 fn integral(value: &Value) -> Value {
     match value {
         Value::Number(number) => Value::Number(integral_number(number)),

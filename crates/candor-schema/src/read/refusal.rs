@@ -1,4 +1,4 @@
-//! Why a type refuses a value, in words of JSON: no names of Rust types, no positions in a text.
+//! Why a type refuses a value, in JSON terms: without names of Rust types or positions in a text.
 
 use std::cell::RefCell;
 use std::fmt;
@@ -8,7 +8,7 @@ use serde::de::{self, Expected, Unexpected};
 use crate::violation::{Violation, below, shorten};
 use crate::words::{counted, one_of, quoted};
 
-/// A refusal, with the place that is known of it.
+/// A refusal, with its place as far as it is known.
 #[derive(Debug)]
 pub(super) struct Refusal {
     pub(super) reason: Reason,
@@ -24,12 +24,12 @@ pub(super) enum Reason {
         expected: String,
         is_type: bool,
     },
-    /// The number of items.
+    /// The number of items is wrong.
     Length {
         count: usize,
         expected: String,
     },
-    /// None of the names of a choice.
+    /// The value is none of the names of a choice.
     Choice {
         received: String,
         known: &'static [&'static str],
@@ -41,11 +41,11 @@ pub(super) enum Reason {
     Missing {
         name: String,
     },
-    /// None of the alternatives, each of which has its own reason.
+    /// No alternative matches, and each has its own reason.
     NoAlternative,
-    /// A 128-bit integer in a copy of serde's, whatever its value is.
+    /// A 128-bit integer in serde's copy, whatever its value is.
     Wide,
-    /// In the words of the type.
+    /// A message of the type itself.
     Said(String),
 }
 
@@ -57,11 +57,11 @@ pub(super) enum Received {
 }
 
 thread_local! {
-    /// Every reason since the last look. serde throws the reasons of alternatives away.
+    /// Every reason since the last [`take_reasons`]. serde drops the reasons of alternatives.
     static REASONS: RefCell<Vec<Reason>> = const { RefCell::new(Vec::new()) };
 }
 
-/// Takes all reasons that serde has named on this thread since the last call.
+/// Takes all reasons that serde has reported on this thread since the last call.
 pub(super) fn take_reasons() -> Vec<Reason> {
     REASONS.take()
 }
@@ -72,16 +72,16 @@ impl Refusal {
         Self { reason, path: Vec::new() }
     }
 
-    /// The same refusal, seen from the owner of the member or item in which it is.
+    /// Adds the member or item that holds the refused value to the path.
     pub(super) fn inside(mut self, segment: impl Into<String>) -> Self {
         self.path.push(segment.into());
         self
     }
 
-    /// The same refusal, of the name of a member.
+    /// Adds the name of a member whose name is refused.
     pub(super) fn of_name(self, name: &str) -> Self {
         match self.reason {
-            // The reason says the name.
+            // The reason holds the name already.
             Reason::Unknown { .. } => self,
             _ => self.inside(name),
         }
@@ -159,11 +159,11 @@ impl Reason {
         Self::Said(shorten(message))
     }
 
-    /// Whether the value has another form than what is read. A value that fits its schema has not, so another
-    /// alternative was meant.
+    /// Returns true if the value has another form than the type reads. A value that its schema accepts has the right form, so
+    /// another alternative was meant.
     pub(super) fn is_about_form(&self) -> bool {
         match self {
-            // A float that no integer holds fits the schema of `i64`.
+            // The schema of `i64` accepts a float that no integer can hold.
             Self::Value { received: Received::Float(_), expected, .. } => width(expected).is_none(),
             Self::Value { is_type, .. } => *is_type,
             Self::Wide | Self::Said(_) => false,
@@ -231,7 +231,7 @@ impl Reason {
 }
 
 impl Received {
-    /// The number, if it is a whole one.
+    /// Returns the number, if it is whole.
     fn whole(&self) -> Option<String> {
         match self {
             Self::Float(float) if float.fract() == 0.0 => Some(number(*float)),
@@ -241,7 +241,7 @@ impl Received {
     }
 }
 
-/// A number as JSON writes it.
+/// Returns a number as JSON writes it.
 fn number(float: f64) -> String {
     serde_json::Number::from_f64(float).map_or_else(|| float.to_string(), |n| n.to_string())
 }
@@ -274,7 +274,7 @@ impl From<Unexpected<'_>> for Received {
     }
 }
 
-/// What serde calls an integer type, in words of JSON.
+/// Translates serde's name of an integer type into JSON terms.
 fn width(expected: &str) -> Option<String> {
     if let Some(nonzero) = expected.strip_prefix("a nonzero ") {
         return width(nonzero).map(|integer| format!("{integer} other than 0"));
@@ -291,7 +291,7 @@ fn width(expected: &str) -> Option<String> {
     })
 }
 
-/// What serde expects, in words of JSON. What the visitor of an author's type says stays.
+/// Translates what serde expects into JSON terms. The text of a visitor of the author's own type stays.
 fn in_words(expected: &str) -> String {
     let starts = |words: &[&str]| words.iter().any(|word| expected.starts_with(word));
     let words = match expected {
@@ -326,7 +326,7 @@ fn in_words(expected: &str) -> String {
     words.to_owned()
 }
 
-/// A message without the place in a text that nobody has: ` at line 1 column 10`.
+/// Removes the position from a message, as in ` at line 1 column 10`: the caller does not have that text.
 fn without_position(message: &str) -> &str {
     let Some((before, position)) = message.rsplit_once(" at line ") else { return message };
     let is_position = position

@@ -1,7 +1,7 @@
-//! Ways to read what serde cannot read from its own copies.
+//! Ways to read values that serde cannot read from its own copies.
 //!
-//! serde copies what is tagged, untagged or flattened before it reads it. Such a copy gives no 128-bit integers, and its
-//! keys are texts. `#[candor::args]` therefore names a way for each field that holds such integers or keys.
+//! serde copies tagged, untagged and flattened values before it reads them. Such a copy has no 128-bit integers, and its
+//! keys are strings. `#[candor::args]` therefore names a way for each field that holds such integers or keys.
 
 use std::any::type_name;
 use std::collections::BTreeMap;
@@ -20,21 +20,21 @@ pub trait ReadAs<T> {
     fn read_as<'de, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error>;
 }
 
-/// Reads a field in the way `W`: what `deserialize_with` names.
+/// Reads a field in the way `W`. The macros name this function in `deserialize_with`.
 pub fn read_as<'de, W: ReadAs<T>, T, D: Deserializer<'de>>(deserializer: D) -> Result<T, D::Error> {
     W::read_as(deserializer)
 }
 
-/// The way of the type itself.
+/// The type's own way.
 pub struct Natural;
 
-/// A 128-bit integer. In a copy of serde's it is an integer of 64 bits.
+/// A 128-bit integer. In serde's copy it is a 64-bit integer.
 pub struct WideInteger;
 
-/// A key of a map. In a copy of serde's it is a text, whatever its type is.
+/// A key of a map. In serde's copy it is a string, whatever its type is.
 pub struct MapKey;
 
-/// Whether serde reads from its own copy. Only the name of the type shows it.
+/// Returns true if serde reads from its own copy. Only the name of the type shows it.
 fn is_copy<D>() -> bool {
     let name = type_name::<D>();
     ["ContentDeserializer", "ContentRefDeserializer"].iter().any(|copy| name.contains(copy))

@@ -1,4 +1,4 @@
-//! Schemas for the very same value: `anyOf`, `oneOf`, `if`.
+//! Schemas for the same value: `anyOf`, `oneOf`, `if`.
 
 use serde_json::Value;
 
@@ -20,7 +20,7 @@ impl Condition {
         self.then.iter_mut().chain(&mut self.otherwise).for_each(|node| show(node, true));
     }
 
-    /// The schema that counts for a value.
+    /// Returns the branch that applies to a value, if there is one.
     pub(super) fn chosen(
         &self,
         validator: &Validator,

@@ -1,4 +1,4 @@
-//! Arrays: how many items, what they are, whether they differ.
+//! Arrays: the number of items, their schemas, and whether they differ.
 
 use serde_json::Value;
 
@@ -11,31 +11,31 @@ use super::options::all_differ;
 use super::run::Run;
 use super::shape::Shape;
 
-/// What a schema asks of arrays.
+/// What a schema requires of arrays.
 pub(super) struct Arrays {
     min_items: Option<u64>,
     max_items: Option<u64>,
     unique: bool,
     /// Schemas for the first items, one by one.
     pub(super) first: Box<[NodeId]>,
-    /// For all items behind.
+    /// The schema for all items after them.
     pub(super) rest: Rest,
-    /// Up to 2019-09 what forbids the rest is `additionalItems`.
+    /// Up to 2019-09, the keyword that forbids the rest is `additionalItems`.
     legacy: bool,
     pub(super) contains: Option<Box<Contains>>,
 }
 
-/// How many items must be of a form.
+/// How many items must match a schema.
 pub(super) struct Contains {
     pub(super) node: NodeId,
     least: u64,
     most: Option<u64>,
-    /// Since 2020-12 items of the form are evaluated.
+    /// Since 2020-12, matching items are evaluated.
     pub(super) evaluates: bool,
 }
 
 impl Arrays {
-    /// Reads the keywords for arrays; none if they say nothing.
+    /// Compiles the keywords for arrays. Returns `None` if they require nothing.
     pub(super) fn compile(
         shape: &Shape<'_>,
         compiler: &Compiler<'_>,
@@ -68,7 +68,7 @@ impl Arrays {
             shape.count("maxContains")?;
         }
         let unique = shape.flag("uniqueItems")?;
-        // In old drafts `additionalItems` behind a single schema means nothing, and forbidden items are told each.
+        // In old drafts, `additionalItems` beside a single schema means nothing, and each forbidden item is reported.
         let legacy = legacy && !first.is_empty();
         let arrays = Self { min_items, max_items, unique, first, rest, legacy, contains };
         Ok((!arrays.says_nothing()).then_some(arrays))
@@ -174,7 +174,7 @@ impl Contains {
     fn fits(&self, validator: &Validator, items: &[Value], run: &mut Run) -> bool {
         let mut found = 0;
         for item in items {
-            // Once there are enough, only too many could matter.
+            // Once there are enough, only an upper limit could still matter.
             if found >= self.least && self.most.is_none() {
                 break;
             }

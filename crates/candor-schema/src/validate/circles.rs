@@ -1,11 +1,11 @@
-//! What references do to the graph of schemas: detours are cut out, circles are found.
+//! Simplifies the graph of schemas: cuts out chains of references, and finds circles.
 
 use super::node::{Keyword, Node, NodeId};
 use super::refs::Anchors;
 use super::types::Types;
 
-/// Lets every schema that only refers to another vanish, and notes which ones can come back to themselves at the same
-/// value. Returns the root.
+/// Redirects references past schemas that are only references, and marks the schemas that can come back to themselves at the
+/// same value. Returns the root.
 pub(super) fn straighten(nodes: &mut [Node], anchors: &mut Anchors) -> NodeId {
     let targets: Vec<NodeId> = (0..nodes.len()).map(|i| target(nodes, NodeId::new(i))).collect();
     for node in nodes.iter_mut() {
@@ -18,7 +18,7 @@ pub(super) fn straighten(nodes: &mut [Node], anchors: &mut Anchors) -> NodeId {
     targets[0]
 }
 
-/// Which schemas a check may come to.
+/// Returns which schemas a check may reach.
 pub(super) fn reachable(nodes: &mut [Node], root: NodeId, anchors: &Anchors) -> Vec<bool> {
     let mut reached = vec![false; nodes.len()];
     let mut open: Vec<NodeId> = anchors.values().copied().chain([root]).collect();
@@ -32,13 +32,13 @@ pub(super) fn reachable(nodes: &mut [Node], root: NodeId, anchors: &Anchors) -> 
     reached
 }
 
-/// Where a chain of references ends. One that bites its own tail says nothing, and so its node stays.
+/// Returns the end of a chain of references. A chain that leads back to its start asks for nothing, so its node stays.
 fn target(nodes: &[Node], start: NodeId) -> NodeId {
     let mut id = start;
     for _ in 0..nodes.len().min(64) {
         let node = &nodes[id.index()];
         let [Keyword::Ref(next)] = &*node.keywords else { break };
-        // With dynamic references the resources on the way count.
+        // With dynamic references, the resources on the way matter.
         if node.types != Types::ANY || node.scoped {
             break;
         }
@@ -50,10 +50,10 @@ fn target(nodes: &[Node], start: NodeId) -> NodeId {
     id
 }
 
-/// Peels off what no circle goes through: first what nothing leads to, then what leads nowhere. What is left lies on
-/// circles or between them.
+/// Marks the schemas on circles and between them. Removes the others: first those that nothing leads to, then those that
+/// lead nowhere.
 fn note_circles(nodes: &mut [Node]) {
-    // A dynamic reference may lead to many places.
+    // A dynamic reference may lead to many places, so every schema counts as circular.
     if nodes.iter().any(|node| node.scoped) {
         nodes.iter_mut().for_each(|node| node.circular = true);
         return;
@@ -80,7 +80,7 @@ fn note_circles(nodes: &mut [Node]) {
     }
 }
 
-/// Takes out, again and again, what none of those that are left leads to.
+/// Repeatedly removes the schemas that no remaining schema leads to.
 fn peel(left: &mut [bool], ahead: &[Vec<NodeId>], behind: &[Vec<NodeId>]) {
     let still = |nodes: &[NodeId], left: &[bool]| nodes.iter().filter(|n| left[n.index()]).count();
     let mut counts: Vec<usize> = behind.iter().map(|nodes| still(nodes, left)).collect();

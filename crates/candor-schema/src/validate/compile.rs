@@ -1,4 +1,4 @@
-//! From a document to numbered schemas.
+//! Compiles a document into numbered schemas.
 
 use std::collections::HashMap;
 
@@ -21,7 +21,7 @@ use super::strings::Strings;
 use super::types::Types;
 use super::unevaluated::Unevaluated;
 
-/// What a schema must be.
+/// What a schema must be, in words.
 const SCHEMA: &str = "a schema, which is an object or true or false";
 
 pub(super) fn compile(root: &Value, draft: Draft) -> Result<Validator, String> {
@@ -32,7 +32,7 @@ pub(super) fn compile(root: &Value, draft: Draft) -> Result<Validator, String> {
         unusable: Vec::new(),
     };
     let mut nodes = Vec::with_capacity(compiler.document.sites.len());
-    // A reference may find more schemas while others are compiled.
+    // Resolving a reference may add schemas during this loop.
     while nodes.len() < compiler.document.sites.len() {
         nodes.push(compiler.node(NodeId::new(nodes.len()))?);
     }
@@ -45,7 +45,7 @@ pub(super) fn compile(root: &Value, draft: Draft) -> Result<Validator, String> {
             }
         }
     }
-    // Only with dynamic references it matters where a check came from.
+    // The path of a check matters only with dynamic references.
     nodes.iter_mut().for_each(|node: &mut Node| node.scoped = !names.is_empty());
     let root = circles::straighten(&mut nodes, &mut anchors);
     if !unusable.is_empty() {
@@ -64,7 +64,7 @@ pub(super) struct Compiler<'d> {
     pub(super) patterns: Patterns,
     /// Numbers for the names that dynamic references look for.
     anchors: HashMap<String, u32>,
-    /// Schemas that cannot be used: a mistake only if they are.
+    /// Schemas that cannot be used. They are a mistake only if a check can reach them.
     unusable: Vec<(NodeId, String)>,
 }
 
@@ -103,13 +103,13 @@ impl<'d> Compiler<'d> {
         Ok(node)
     }
 
-    /// Draft 4 knows true and false here, and nowhere else.
+    /// Returns true where draft 4 allows true and false as schemas.
     fn may_be_flag(&self, id: NodeId) -> bool {
         let place = self.document.places.pointer(id);
         place.ends_with("/additionalProperties") || place.ends_with("/additionalItems")
     }
 
-    /// Puts the place of a schema before what is wrong with it.
+    /// Prepends the place of a schema to a problem.
     fn placed(&self, id: NodeId, problem: &str) -> String {
         format!("{}{problem}", self.document.places.pointer(id))
     }
@@ -129,7 +129,7 @@ impl<'d> Compiler<'d> {
         Ok((Types::compile(shape)?, found.into()))
     }
 
-    /// Everything but types, in the order in which failures are told.
+    /// Compiles all keywords but `type`, in the order in which failures are reported.
     fn keywords(
         &mut self,
         shape: &Shape<'d>,
@@ -171,7 +171,7 @@ impl<'d> Compiler<'d> {
         Ok(())
     }
 
-    /// Schemas for the very same value, and what they leave.
+    /// Compiles schemas for the same value, and the keywords for what they leave unevaluated.
     fn applicators(
         &self,
         shape: &Shape<'d>,
@@ -222,7 +222,7 @@ impl<'d> Compiler<'d> {
         let Some(keyword) = draft.dynamic_ref() else { return Ok(()) };
         let Some(reference) = shape.text(keyword)? else { return Ok(()) };
         let (target, name) = self.resolve(id, keyword, reference)?;
-        // `$recursiveRef` knows one anchor, which has no name.
+        // `$recursiveRef` has one anchor, without a name.
         let name = if draft == Draft::Twenty { name } else { Some("") };
         let resource = &self.document.resources[self.document.site(target).resource as usize];
         let Some(name) = name.filter(|name| resource.dynamic.get(*name) == Some(&target)) else {
@@ -245,7 +245,7 @@ impl<'d> Compiler<'d> {
         resolved.map_err(|e| Problem::Unusable(format!("/{keyword}: {e}")))
     }
 
-    /// The number of a schema that the walk through the document has found.
+    /// Returns the number of a schema that the walk through the document has found.
     pub(super) fn child(&self, schema: &Value) -> Result<NodeId, String> {
         self.document.node(schema).ok_or_else(|| format!("expected {SCHEMA}"))
     }

@@ -1,7 +1,7 @@
-//! Where the schemas of a document are, what they are called, and what a reference means.
+//! Finds the schemas of a document and their names, and resolves references.
 //!
-//! Only what a draft knows as a schema is one: an `$id` inside of a `const` names nothing. A JSON Pointer may
-//! lead anywhere all the same; what it finds becomes a schema then.
+//! Only what a draft defines as a schema is one: an `$id` inside a `const` names nothing. But a JSON Pointer may lead anywhere;
+//! its target then becomes a schema.
 
 use std::collections::HashMap;
 
@@ -13,7 +13,7 @@ use super::places::Places;
 use super::uri;
 use crate::walk::unescape;
 
-/// The URI of a document that has none, so that names in it can be resolved.
+/// The URI of a document without one, so that names in it can be resolved.
 const NAMELESS: &str = "schema:///";
 
 /// A schema in the document.
@@ -23,13 +23,13 @@ pub(super) struct Site<'d> {
     pub(super) resource: u32,
 }
 
-/// A schema with a name of its own, and everything below it that has none.
+/// A schema with a name of its own, and everything inside it that has none.
 pub(super) struct Resource {
     base: String,
     root: NodeId,
     pub(super) draft: Draft,
     anchors: HashMap<String, NodeId>,
-    /// What a dynamic reference may find. The empty name is that of `$recursiveAnchor`.
+    /// The anchors that a dynamic reference may find. The empty name is that of `$recursiveAnchor`.
     pub(super) dynamic: HashMap<String, NodeId>,
 }
 
@@ -38,7 +38,7 @@ pub(super) struct Document<'d> {
     pub(super) sites: Vec<Site<'d>>,
     pub(super) resources: Vec<Resource>,
     pub(super) places: Places,
-    /// Values are told apart by their address: the document does not move while it is compiled.
+    /// Schemas by address: the document does not move while it is compiled.
     found: HashMap<*const Value, NodeId>,
     named: HashMap<String, u32>,
 }
@@ -73,7 +73,7 @@ impl<'d> Document<'d> {
         number
     }
 
-    /// Notes a schema and all schemas in it; `step` leads to it from `parent`.
+    /// Registers a schema and all schemas in it; `step` leads to it from `parent`.
     fn enter(
         &mut self,
         schema: &'d Value,
@@ -112,14 +112,14 @@ impl<'d> Document<'d> {
                 (_, SubschemaForm::One | SubschemaForm::OneOrMany) => {
                     self.enter(value, node, &format!("/{keyword}"), resource)?;
                 }
-                // Whatever else stands there is refused when the keyword is compiled.
+                // Compiling the keyword refuses anything else.
                 _ => {}
             }
         }
         Ok(node)
     }
 
-    /// The resource that a schema belongs to: its own if it has a name.
+    /// Returns the resource that a schema belongs to: its own if it has a name.
     fn identify(&mut self, schema: &Value, node: NodeId, outer: u32) -> Result<u32, String> {
         let Value::Object(keywords) = schema else { return Ok(outer) };
         let text = |keyword: &str| keywords.get(keyword).and_then(Value::as_str);
@@ -170,7 +170,7 @@ impl<'d> Document<'d> {
         Ok(resource)
     }
 
-    /// What a reference in `from` means, and the name in its fragment if it is one.
+    /// Resolves a reference in `from`. Also returns the fragment if it is a name.
     pub(super) fn resolve<'r>(
         &mut self,
         from: NodeId,
@@ -206,10 +206,10 @@ impl<'d> Document<'d> {
         }
     }
 
-    /// The schema that a JSON Pointer leads to.
+    /// Returns the schema that a JSON Pointer leads to.
     fn follow(&mut self, root: NodeId, pointer: &str) -> Result<Option<NodeId>, String> {
         let mut value = self.site(root).schema;
-        // The last schema on the way, and what the pointer says behind it.
+        // The last schema on the way, and the rest of the pointer after it.
         let (mut near, mut rest) = (root, String::new());
         for token in pointer.split('/').skip(1) {
             let name = token.replace("~1", "/").replace("~0", "~");

@@ -1,4 +1,4 @@
-//! The dialects of JSON Schema, oldest first, and what tells them apart.
+//! The dialects of JSON Schema, oldest first, and their differences.
 
 /// A dialect that can be compiled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -16,7 +16,7 @@ pub(crate) enum Draft {
 }
 
 impl Draft {
-    /// The draft that a `$schema` names.
+    /// Returns the draft that a `$schema` names.
     pub(crate) fn named(uri: &str) -> Option<Self> {
         let uri = uri.trim_end_matches('#');
         let uri = uri.trim_start_matches("http://").trim_start_matches("https://");
@@ -30,12 +30,12 @@ impl Draft {
         }
     }
 
-    /// The keyword that names a schema.
+    /// Returns the keyword that names a schema.
     pub(super) fn id(self) -> &'static str {
         if self == Self::Four { "id" } else { "$id" }
     }
 
-    /// The keyword of a reference that may find another schema each time.
+    /// Returns the keyword of a dynamic reference, whose target depends on the path of the check.
     pub(super) fn dynamic_ref(self) -> Option<&'static str> {
         match self {
             Self::Twenty => Some("$dynamicRef"),
@@ -44,7 +44,7 @@ impl Draft {
         }
     }
 
-    /// Up to draft 7 a `$ref` replaces everything beside it.
+    /// Returns true up to draft 7, where a `$ref` replaces everything beside it.
     pub(super) fn ref_stands_alone(self) -> bool {
         self <= Self::Seven
     }
@@ -53,19 +53,19 @@ impl Draft {
 /// How a keyword holds schemas.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum SubschemaForm {
-    /// It is one.
+    /// One schema.
     One,
-    /// It is a list of them.
+    /// A list of schemas.
     Many,
     /// Either of the two.
     OneOrMany,
-    /// Its members are schemas.
+    /// An object whose members are schemas.
     Named,
-    /// Its members are schemas or lists of names.
+    /// An object whose members are schemas or lists of names.
     NamedOrNames,
 }
 
-/// How a keyword holds schemas in a draft, if it does.
+/// Returns how a keyword holds schemas in a draft, if it does.
 pub(super) fn holds(draft: Draft, keyword: &str) -> Option<SubschemaForm> {
     use Draft::{Nineteen, Seven, Six, Twenty};
     let (since, until, holds) = match keyword {
@@ -80,7 +80,7 @@ pub(super) fn holds(draft: Draft, keyword: &str) -> Option<SubschemaForm> {
         "items" => (Draft::Four, Nineteen, SubschemaForm::OneOrMany),
         "allOf" | "anyOf" | "oneOf" => (Draft::Four, Twenty, SubschemaForm::Many),
         "prefixItems" => (Twenty, Twenty, SubschemaForm::Many),
-        // Both names of the definitions are met in all drafts.
+        // Documents of all drafts use both names for definitions.
         "properties" | "patternProperties" | "definitions" | "$defs" => {
             (Draft::Four, Twenty, SubschemaForm::Named)
         }

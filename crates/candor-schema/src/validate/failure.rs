@@ -1,4 +1,4 @@
-//! What does not fit, as facts: where, which keyword of which schema, and what the words need beyond the document.
+//! Failures as facts: the place, the schema and its keyword, and what an explanation needs beyond the document.
 
 use std::borrow::Cow;
 
@@ -8,7 +8,7 @@ use super::node::NodeId;
 use super::run::Run;
 use crate::violation::below;
 
-/// Failures of one schema, or of one alternative, that are collected. Twenty are told at most, but some of them twice.
+/// Maximum number of failures to collect for one schema or alternative. Explanations list twenty, but drop duplicates.
 const COLLECTED: usize = 100;
 
 /// One keyword that a value does not satisfy.
@@ -23,31 +23,31 @@ pub(crate) struct Failure<'v> {
     pub(crate) kind: Kind<'v>,
 }
 
-/// What there is to say beyond the keyword. Limits, patterns and options stand in the document.
+/// Details beyond the keyword. Limits, patterns and options are in the document.
 #[derive(Debug, Clone)]
 pub(crate) enum Kind<'v> {
-    /// The keyword says it all.
+    /// The keyword is enough.
     Plain,
-    /// Draft 4: the bound itself does not count.
+    /// Draft 4: the bound itself is excluded.
     Exclusive,
     /// Members that are missing.
     Missing(Vec<String>),
     /// Members that are not known.
     Unknown(Vec<String>),
-    /// Items that nothing speaks of, as texts.
+    /// Items that no keyword covers, as text.
     Unevaluated(Vec<String>),
-    /// What is wrong with a name.
+    /// The failure of a name.
     Name(Box<Failure<'static>>),
-    /// What is wrong with each alternative.
+    /// The failures of each alternative.
     NoAlternative(Vec<Vec<Failure<'v>>>),
     SeveralAlternatives,
 }
 
 impl Failure<'_> {
-    /// A failure of a value that will be gone.
+    /// Returns the failure with its own copy of the value, for a value that does not live long enough.
     fn detached(self) -> Failure<'static> {
         let kind = match self.kind {
-            // What is said of a name does not look into alternatives.
+            // The explanation of a name ignores alternatives.
             Kind::NoAlternative(_) => Kind::NoAlternative(Vec::new()),
             Kind::Plain => Kind::Plain,
             Kind::Exclusive => Kind::Exclusive,
@@ -62,7 +62,7 @@ impl Failure<'_> {
     }
 }
 
-/// The way from the whole value to a part of it, written only if something is wrong there.
+/// The path from the whole value to a part of it. It becomes text only if something is wrong there.
 #[derive(Clone, Copy)]
 pub(super) enum Path<'p> {
     Whole,
@@ -80,7 +80,7 @@ impl Path<'_> {
     }
 }
 
-/// A schema and the value that it is asked about.
+/// A schema, and the value that it checks.
 #[derive(Clone, Copy)]
 pub(super) struct Spot<'s, 'v> {
     pub(super) node: NodeId,
@@ -88,7 +88,7 @@ pub(super) struct Spot<'s, 'v> {
     pub(super) at: &'s Path<'s>,
 }
 
-/// Collects failures, as many as can be of use.
+/// A list of failures, up to a limit.
 pub(super) struct Faults<'v> {
     pub(super) list: Vec<Failure<'v>>,
     room: usize,
@@ -103,7 +103,7 @@ impl<'v> Faults<'v> {
         self.list.len() >= self.room
     }
 
-    /// A keyword that says it all.
+    /// Adds a failure without details.
     pub(super) fn plain(&mut self, spot: &Spot<'_, 'v>, keyword: &'static str) {
         self.say(spot, keyword, Kind::Plain);
     }
@@ -115,7 +115,7 @@ impl<'v> Faults<'v> {
         }
     }
 
-    /// Says what is wrong with the name of a member.
+    /// Adds the failures of a member's name.
     pub(super) fn say_of_name(&mut self, spot: &Spot<'_, 'v>, name: Faults<'_>) {
         for failure in name.list {
             let kind = Kind::Name(Box::new(failure.detached()));

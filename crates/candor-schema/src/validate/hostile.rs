@@ -1,4 +1,4 @@
-//! Schemas and values that want to hang us. What they cost is counted in steps, not by the clock.
+//! Hostile schemas and values. These tests count the cost in steps, not in time.
 
 use serde_json::{Value, json};
 
@@ -9,14 +9,14 @@ fn compiled(schema: &Value) -> Validator {
     Validator::compile(schema, Draft::Twenty).unwrap()
 }
 
-/// A tenth of what a check may cost: tests are not optimised.
+/// A tenth of what a check may cost: tests are not optimized.
 const ENOUGH: usize = STEPS / 10;
 
 fn verdict(schema: &Value, value: &Value) -> CheckResult {
     compiled(schema).verdict(value, &mut Run::of(ENOUGH))
 }
 
-/// The verdict and the steps that it took.
+/// Returns the result, and the steps that it took.
 #[track_caller]
 fn checked(schema: &Value, value: &Value) -> (bool, usize) {
     let mut run = Run::of(ENOUGH);
@@ -25,7 +25,7 @@ fn checked(schema: &Value, value: &Value) -> (bool, usize) {
     (verdict == CheckResult::Fits, ENOUGH - run.steps_left())
 }
 
-/// Each definition applies the next one in two ways.
+/// Returns a schema in which each definition applies the next one twice.
 fn doubling(levels: usize, keyword: &str, last: &Value) -> Value {
     let mut definitions = serde_json::Map::new();
     for i in 0..levels {
@@ -49,7 +49,7 @@ fn circles_at_the_same_value_end() {
         let (fits, steps) = checked(&schema, &json!({"a": 1}));
         assert!(fits && steps < 100, "{schema}: {fits} after {steps}");
     }
-    // What the circle says beside still counts.
+    // Keywords beside the circle still count.
     let schema = json!({"allOf": [{"$ref": "#"}], "type": "object"});
     assert!(!checked(&schema, &json!(1)).0);
 }
@@ -68,7 +68,7 @@ fn work_that_doubles_is_given_up() {
         value = json!({"a": value});
     }
     assert_eq!(verdict(&inside, &value), CheckResult::TooCostly);
-    // Work that was given up is not turned into a yes.
+    // A check that was given up is not negated into a yes.
     let negated = json!({"not": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]["0"], "$defs": doubling(30, "allOf", &json!({"minimum": 0}))["$defs"]});
     assert_eq!(verdict(&negated, &json!(1)), CheckResult::TooCostly);
 }
@@ -149,10 +149,10 @@ fn large_lists_cost_a_search_each() {
 fn costly_patterns_are_given_up_before_they_run() {
     let schema = json!({"pattern": r"(\p{L}{1,20}\p{N}{1,20}){1,3}$"});
     assert_eq!(verdict(&schema, &json!("a1".repeat(400_000))), CheckResult::TooCostly);
-    // The usual ones are not.
+    // Usual patterns are not given up.
     let schema = json!({"pattern": "^([A-Za-z0-9+/]{4})*([A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?$"});
     let (fits, steps) = checked(&schema, &json!("QUJD".repeat(200_000)));
-    // How much they are thought to cost depends on the engines that other crates ask for, too.
+    // Their estimated cost also depends on the engines that other crates enable.
     assert!(fits && steps < ENOUGH, "{steps}");
 }
 

@@ -1,19 +1,19 @@
-//! A JSON Schema compiled into numbers, and checked without allocating.
+//! Compiles a JSON Schema into numbered nodes, and checks values without allocating.
 //!
-//! **Compiling** ([`compile`]): the document is walked once ([`document`]); each schema in it gets a number, whether it
-//! stands in a property, under `$defs`, or is found by a reference later. Then each becomes a [`node::Node`]: the types
-//! that it admits and what it asks for beyond ([`strings`], [`numbers`], [`arrays`], [`objects`], [`options`],
-//! [`applicators`], [`refs`], [`unevaluated`]). A reference is the number of its target, so a circle costs nothing, and a
-//! schema that is nothing but a reference vanishes. The shape of each keyword is checked on the way ([`shape`]).
+//! **Compiling** ([`compile`]): the document is walked once ([`document`]). Each schema in it gets a number, whether it is in
+//! a property, under `$defs`, or found by a reference later. Then each becomes a [`node::Node`]: the types that it admits, and
+//! its other keywords ([`strings`], [`numbers`], [`arrays`], [`objects`], [`options`], [`applicators`], [`refs`],
+//! [`unevaluated`]). A reference is the number of its target, so a circle costs nothing, and a schema that is only a reference
+//! vanishes. The shape of each keyword is checked on the way ([`shape`]).
 //!
-//! **Checking** asks twice. [`Validator::fits`] says yes or no and stops at the first no. Only then
-//! [`Validator::failures`] goes through everything once more and says what is wrong, in a fixed order; it gives places in the
-//! document instead of facts, because whoever explains has the document.
+//! **Checking** has two passes. [`Validator::fits`] answers yes or no and stops at the first no. Only then,
+//! [`Validator::failures`] goes through everything once more and lists what is wrong, in a fixed order. It returns places in
+//! the document instead of limits and options, because the code that explains them has the document.
 //!
-//! **Cost.** Each check has a budget of steps and a limit of depth ([`run`]). A check that runs out is no: what cannot
-//! be checked does not pass. Schemas that can come back to themselves at the same value are known from compiling
-//! ([`circles`]); only for them the check looks whether it is there already, and if so answers yes, as nothing speaks
-//! against it.
+//! **Cost.** Each check has a budget of steps and a limit of depth ([`run`]). If a check runs out, the answer is no: what
+//! cannot be checked does not pass. Compiling finds the schemas that can come back to themselves at the same value
+//! ([`circles`]). Only for them, the check looks whether it is already checking the same schema and value. If so, it answers
+//! yes, because nothing contradicts it.
 
 mod applicators;
 mod arrays;
@@ -66,22 +66,22 @@ pub(crate) struct Validator {
     anchors: refs::Anchors,
 }
 
-/// What came out of a check.
+/// The result of a check.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum CheckResult {
     Fits,
     Fails,
-    /// Nobody knows: the check was given up.
+    /// Undecided: the check was given up.
     TooCostly,
 }
 
 impl Validator {
-    /// Compiles a document, or says which keyword is wrong and where.
+    /// Compiles a document. The error names the wrong keyword and its place.
     pub(crate) fn compile(document: &Value, draft: Draft) -> Result<Self, String> {
         compile::compile(document, draft)
     }
 
-    /// Whether a value fits.
+    /// Checks whether the schema accepts a value.
     pub(crate) fn check(&self, value: &Value) -> CheckResult {
         self.verdict(value, &mut Run::new())
     }
@@ -94,7 +94,7 @@ impl Validator {
         }
     }
 
-    /// What is wrong with a value: nothing only if it fits, or if finding out is too costly.
+    /// Returns what is wrong with a value. The list is empty only if the schema accepts the value, or if the check is too costly.
     pub(crate) fn failures<'v>(&self, value: &'v Value) -> Vec<Failure<'v>> {
         let mut run = Run::new();
         let mut out = Faults::new(&run);
@@ -102,7 +102,7 @@ impl Validator {
         out.list
     }
 
-    /// The JSON Pointer of a schema in its document.
+    /// Returns the JSON Pointer of a schema in its document.
     pub(crate) fn place(&self, node: NodeId) -> String {
         self.places.pointer(node)
     }
@@ -183,7 +183,7 @@ impl Keyword {
             (Self::UnevaluatedItems(rest), Value::Array(items)) => {
                 rest.items_fit(validator, value, items, run)
             }
-            // For values of other types.
+            // These keywords are for values of other types.
             (
                 Self::Numbers(_)
                 | Self::Strings(_)

@@ -1,9 +1,9 @@
-//! Names of members, made to be compared quickly.
+//! Member names that compare quickly.
 //!
-//! A print holds the first and the last eight bytes of a name and its length. Names of up to sixteen bytes, which most are,
-//! are equal if their prints are.
+//! A print holds the first and the last eight bytes of a name, and its length. For names of up to sixteen bytes, which most
+//! are, equal prints mean equal names.
 
-/// What tells most names apart.
+/// A digest that tells most names apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Print {
     first: u64,
@@ -33,7 +33,7 @@ impl Print {
         Self { first, last, length: bytes.len() }
     }
 
-    /// Whether equal prints are equal names.
+    /// Returns true if equal prints mean equal names.
     #[inline]
     fn is_exact(self) -> bool {
         self.length <= 16
@@ -68,19 +68,19 @@ impl Name {
     }
 }
 
-/// So many names are compared one by one.
+/// Up to this many names are compared one by one.
 const FEW: usize = 8;
 
-/// A place in the table must be found after so many steps.
+/// Maximum number of positions in the table to try for a name.
 const STRIDE: usize = 16;
 
-/// Where names stand in a list of them.
+/// An index of the names in a list.
 pub(super) enum Index {
-    /// They are few.
+    /// There are few names.
     None,
-    /// A table twice as large, with numbers from one on.
+    /// A hash table at least twice as large as the list. It holds numbers, counted from one.
     Table(Box<[u32]>),
-    /// Their numbers, sorted by name: the prints of too many are alike.
+    /// The numbers of the names, sorted by name: too many prints collide.
     Sorted(Box<[u32]>),
 }
 
@@ -106,7 +106,7 @@ impl Index {
         Some(Self::Table(table.into()))
     }
 
-    /// The number of a name in the list that this is the index of.
+    /// Returns the number of a name in the indexed list.
     #[inline]
     pub(super) fn find<'n>(
         &self,
@@ -132,7 +132,7 @@ impl Index {
     }
 }
 
-/// Where in a table a name may stand, best place first.
+/// Returns the positions in a table where a name may be, best first.
 #[inline]
 fn places(print: Print, mask: usize) -> impl Iterator<Item = usize> {
     #[allow(clippy::cast_possible_truncation, reason = "the low bits are as good as any")]

@@ -1,4 +1,4 @@
-//! A schema as it is checked: the types that it admits, and what else it asks for.
+//! A compiled schema: the types that it admits, and its other keywords.
 
 use super::applicators::Condition;
 use super::arrays::Arrays;
@@ -10,7 +10,7 @@ use super::strings::Strings;
 use super::types::Types;
 use super::unevaluated::Unevaluated;
 
-/// The number of a schema in its document. References are numbers too, so circles need no care.
+/// The number of a schema in its document. References are numbers, too, so circles need no special care.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub(crate) struct NodeId(u32);
 
@@ -32,16 +32,16 @@ impl NodeId {
 /// One schema.
 pub(super) struct Node {
     pub(super) types: Types,
-    /// It can come back to itself without going deeper into the value.
+    /// A check can come back to this schema without going deeper into the value.
     pub(super) circular: bool,
-    /// Entering it may enter another resource, and a dynamic reference will want to know.
+    /// The document has dynamic references, so the check must record which resource it enters.
     pub(super) scoped: bool,
     pub(super) resource: u32,
-    /// In the order in which failures are told.
+    /// In the order in which failures are reported.
     pub(super) keywords: Box<[Keyword]>,
 }
 
-/// What a schema asks for beside a type; keywords for values of one type are one.
+/// A keyword other than `type`. The keywords for one type of values are combined.
 pub(super) enum Keyword {
     /// The schema `false`.
     Never,
@@ -62,10 +62,10 @@ pub(super) enum Keyword {
     Dynamic(Dynamic),
 }
 
-/// What holds for members or items that nothing else speaks of.
+/// What applies to members or items that nothing else covers.
 #[derive(Default, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Rest {
-    /// Nothing is said: they are not even evaluated.
+    /// No keyword applies, so they are not even evaluated.
     #[default]
     Unsaid,
     Allowed,
@@ -74,7 +74,7 @@ pub(super) enum Rest {
 }
 
 impl Keyword {
-    /// Shows every schema that this one leads to, and whether it is for the very same value.
+    /// Shows every schema that this keyword leads to, and whether it applies to the same value.
     pub(super) fn lead(&mut self, show: &mut dyn FnMut(&mut NodeId, bool)) {
         match self {
             Self::Never | Self::Const(_) | Self::Enum(_) | Self::Numbers(_) | Self::Strings(_) => {}

@@ -1,5 +1,4 @@
-//! Numbers: bounds and multiples, exact. A double is the decimal that it is written as, so 0.0075 is a multiple of
-//! 0.0001.
+//! Numbers: exact bounds and multiples. A double counts as the decimal that is written, so 0.0075 is a multiple of 0.0001.
 
 use std::cmp::Ordering;
 use std::fmt::Write as _;
@@ -10,7 +9,7 @@ use super::draft::Draft;
 use super::failure::{Faults, Kind, Spot};
 use super::shape::Shape;
 
-/// What a schema asks of numbers.
+/// What a schema requires of numbers.
 #[derive(Default)]
 pub(super) struct Numbers {
     minimum: Option<Exact>,
@@ -18,12 +17,12 @@ pub(super) struct Numbers {
     above: Option<Exact>,
     below: Option<Exact>,
     multiple_of: Option<Decimal>,
-    /// Draft 4: the exclusive bounds stand under `minimum` and `maximum`.
+    /// Draft 4: the exclusive bounds are in `minimum` and `maximum`.
     draft_4: bool,
 }
 
 impl Numbers {
-    /// Reads the keywords for numbers; none if they say nothing.
+    /// Compiles the keywords for numbers. Returns `None` if they require nothing.
     pub(super) fn compile(shape: &Shape<'_>) -> Result<Option<Self>, String> {
         let bound = |keyword| Ok::<_, String>(shape.number(keyword)?.map(Exact::of));
         let mut numbers = Self {
@@ -100,7 +99,7 @@ impl Numbers {
     }
 }
 
-/// A number without rounding: whole if it is, and a double only if it is not, or is huge.
+/// A number without rounding: an integer if it is whole, and a double only if it has a fraction or is huge.
 #[derive(Debug, Clone, Copy)]
 pub(super) enum Exact {
     Whole(i128),
@@ -117,7 +116,7 @@ impl Exact {
             return Self::Whole(whole.into());
         }
         let double = number.as_f64().unwrap_or_default();
-        // Below this every whole double is an `i128`.
+        // Below this, an `i128` can hold every whole double.
         if double.fract() == 0.0 && double.abs() < 1e38 {
             #[allow(clippy::cast_possible_truncation, reason = "whole and in range")]
             return Self::Whole(double as i128);
@@ -136,7 +135,8 @@ impl Exact {
     }
 }
 
-/// A double that is not `Whole` has a fraction, and is small then, or is larger than all that are.
+/// Compares an integer with a double that is not `Whole`. Such a double has a fraction, and is small enough for an `i128`, or
+/// its magnitude is larger than that of every `Whole`.
 fn order_mixed(whole: i128, double: f64) -> Ordering {
     if double.abs() >= 1e38 {
         return if double > 0.0 { Ordering::Less } else { Ordering::Greater };
@@ -154,7 +154,7 @@ struct Decimal {
 }
 
 impl Decimal {
-    /// The sign does not matter for multiples.
+    /// Returns the absolute value: the sign does not matter for multiples.
     fn of(number: &Number) -> Self {
         if let Some(digits) = number.as_i64().map(i64::unsigned_abs).or_else(|| number.as_u64()) {
             return Self { digits, exponent: 0 };
@@ -197,7 +197,7 @@ impl Decimal {
                 .and_then(|ten| ten.checked_mul(self.digits.into()))
                 .is_some_and(|divisor| u128::from(value.digits).is_multiple_of(divisor));
         }
-        // Is value.digits * 10^power one of self.digits? By squares, so that no power is too high.
+        // Is value.digits * 10^power a multiple of self.digits? By repeated squaring, so that no power is too high.
         let modulus = u128::from(self.digits);
         let (mut rest, mut square) = (u128::from(value.digits) % modulus, 10 % modulus);
         let mut power = power.unsigned_abs();

@@ -1,6 +1,6 @@
-//! Objects: which members, of which form, under which names.
+//! Objects: which members they have, and the schemas of members and names.
 //!
-//! The members are walked once. Callers mostly send them in the order in which the schema declares them, so the next
+//! The members are walked once. Callers mostly send them in the order in which the schema declares them. So the next
 //! declared name is tried first, and most names cost one comparison.
 
 use serde_json::{Map, Value};
@@ -16,23 +16,23 @@ use super::seldom::Seldom;
 use super::shape::{Problem, Shape};
 use crate::violation::below;
 
-/// Names beyond these are looked up instead of ticked off.
+/// This many required properties are tracked in bits. The others are looked up.
 const TICKED: usize = 64;
 
-/// What a schema asks of objects.
+/// What a schema requires of objects.
 pub(super) struct Objects {
-    /// As declared.
+    /// In the order of their declaration.
     properties: Box<[Property]>,
     index: Index,
     pub(super) patterns: Box<[(Pattern, NodeId)]>,
     pub(super) rest: Rest,
-    /// It names no members at all, not even an empty list of them.
+    /// The schema has neither `properties` nor `patternProperties`.
     bare: bool,
-    /// Bits of the declared properties that must be there.
+    /// A bit for each declared property that is required.
     required: u64,
-    /// Other members that must be there.
+    /// Other required members.
     required_beside: Box<[Box<str>]>,
-    /// What few schemas ask for.
+    /// Keywords that few schemas have.
     pub(super) seldom: Option<Box<Seldom>>,
 }
 
@@ -43,7 +43,7 @@ pub(super) struct Property {
 }
 
 impl Objects {
-    /// Reads the keywords for objects; none if they say nothing.
+    /// Compiles the keywords for objects. Returns `None` if they require nothing.
     pub(super) fn compile(
         shape: &Shape<'_>,
         compiler: &mut Compiler<'_>,
@@ -119,7 +119,7 @@ impl Objects {
         }
     }
 
-    /// The number of a declared property; `next` is the one that is probably meant.
+    /// Returns the index of a declared property; `next` is the likely one.
     #[inline]
     pub(super) fn position(&self, name: &str, next: &mut usize) -> Option<usize> {
         let print = Print::of(name);
@@ -274,7 +274,7 @@ impl Objects {
         }
     }
 
-    /// In an object that is open properties come first, and then what patterns find.
+    /// Adds the failures of an open object: first those of its properties, then those of members that match a pattern.
     fn faults_of_known<'v>(
         &self,
         validator: &Validator,

@@ -1,6 +1,6 @@
-//! Values that are the same: `const`, `enum`, `uniqueItems`.
+//! Equality of values, for `const`, `enum` and `uniqueItems`.
 //!
-//! Numbers are equal by what they are, not how they are written: 1 is 1.0. The order of members does not matter.
+//! Numbers are equal by value, not by spelling: 1 is 1.0. The order of members does not matter.
 
 use std::cmp::Ordering;
 use std::hash::{BuildHasher, Hash, Hasher, RandomState};
@@ -10,15 +10,15 @@ use serde_json::{Map, Value};
 use super::numbers::Exact;
 use super::run::Run;
 
-/// So many items are compared one by one; more are sorted by what their hashes are.
+/// Up to this many items are compared one by one; more are sorted by hash.
 const FEW: usize = 12;
 
 /// The values that an `enum` allows.
 pub(super) struct Options {
-    /// Sorted: a hostile list of names must not cost a look at each.
+    /// Sorted, so that a hostile list of names does not cost a comparison with each.
     strings: Box<[Box<str>]>,
     others: Box<[Value]>,
-    /// What comparing with all others may cost.
+    /// The cost of comparing with all others, in steps.
     weight: usize,
 }
 
@@ -43,7 +43,7 @@ impl Options {
     }
 }
 
-/// Whether two values are the same; costs no more than the smaller one.
+/// Returns true if two values are equal. Costs no more than the smaller one.
 pub(super) fn equal(a: &Value, b: &Value) -> bool {
     match (a, b) {
         (Value::Number(a), Value::Number(b)) => Exact::of(a).order(Exact::of(b)) == Ordering::Equal,
@@ -68,7 +68,7 @@ fn size(value: &Value) -> usize {
     }
 }
 
-/// Whether no two items are the same.
+/// Returns true if no two items are equal.
 pub(super) fn all_differ(items: &[Value], run: &mut Run) -> bool {
     let short = |item: &Value| match item {
         Value::Array(_) | Value::Object(_) => false,
@@ -85,7 +85,7 @@ pub(super) fn all_differ(items: &[Value], run: &mut Run) -> bool {
         }
         return true;
     }
-    // With keys of its own: nobody can find values whose hashes meet.
+    // The keys are random, so that no caller can construct values whose hashes collide.
     let keys = RandomState::new();
     let mut hashes: Vec<(u64, &Value)> = Vec::with_capacity(items.len());
     for item in items {
@@ -98,7 +98,7 @@ pub(super) fn all_differ(items: &[Value], run: &mut Run) -> bool {
     !hashes.windows(2).any(|pair| pair[0].0 == pair[1].0 && equal(pair[0].1, pair[1].1))
 }
 
-/// Feeds a value to a hasher; how many values were looked at.
+/// Feeds a value to a hasher. Returns the cost in steps.
 fn hash(value: &Value, hasher: &mut impl Hasher, keys: &RandomState) -> usize {
     std::mem::discriminant(value).hash(hasher);
     match value {
@@ -123,7 +123,7 @@ fn hash(value: &Value, hasher: &mut impl Hasher, keys: &RandomState) -> usize {
             1 + items.iter().map(|item| hash(item, hasher, keys)).sum::<usize>()
         }
         Value::Object(members) => {
-            // In no order: the sum of the members' hashes.
+            // Members have no order, so their hashes are added up.
             let (mut sum, mut looked_at) = (0_u64, 1);
             for (name, member) in members {
                 let mut one = keys.build_hasher();

@@ -1,4 +1,4 @@
-//! Patterns that run in linear time, or for a limited number of steps, and take no more memory than they are worth.
+//! Patterns. They run in linear time or for a limited number of steps, and their memory is bounded.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -10,13 +10,13 @@ use super::backtrack::{self, Program};
 use super::run::Run;
 use super::translate::{Untranslatable, translate};
 
-/// What one pattern may take, compiled.
+/// Maximum size of one compiled pattern, in bytes.
 const LARGEST: usize = 10 << 20;
 
-/// What all patterns of a schema may take together.
+/// Maximum size of all compiled patterns of a schema, in bytes.
 const LARGEST_TOGETHER: usize = 32 << 20;
 
-/// What the engine keeps to be quick, for each thread that uses it.
+/// Size of the engine's cache for each thread that uses it, in bytes.
 const REMEMBERED: usize = 1 << 18;
 
 /// A compiled pattern.
@@ -24,7 +24,7 @@ const REMEMBERED: usize = 1 << 18;
 pub(super) enum Pattern {
     Linear {
         engine: Regex,
-        /// How much a character may cost.
+        /// Steps for each four bytes of text.
         weight: usize,
     },
     /// With look-around or back-references.
@@ -82,7 +82,7 @@ fn linear(translated: &str, room: usize) -> Result<(Pattern, usize), String> {
         if error.size_limit().is_some() {
             return "it takes too much memory; a count in it may be too high".to_owned();
         }
-        // The whole text draws the translated pattern over several lines; the last one says why.
+        // The whole message shows the translated pattern on several lines; the last line has the reason.
         let text = error.syntax_error().map_or(error.to_string(), ToString::to_string);
         text.rsplit("error: ").next().unwrap_or_default().to_owned()
     })?;
@@ -107,7 +107,7 @@ pub(super) fn is_pattern(text: &str) -> bool {
 }
 
 pub(super) fn grammar() -> syntax::Config {
-    // Words are ASCII, so a place inside of a character can be the end of one.
+    // Words are ASCII, so a word can end inside a character of several bytes.
     syntax::Config::new().utf8(false).nest_limit(128)
 }
 

@@ -1,9 +1,9 @@
-//! Where in the document each schema stands, as few bytes as possible: only explanations ask.
+//! The place of each schema in its document, in as few bytes as possible: only explanations need it.
 
 use super::node::NodeId;
 
-/// For each schema its parent and the steps from there. Whole pointers would repeat the names of all parents, and a
-/// hostile schema could make them long.
+/// The parent of each schema, and the steps from there. Whole pointers would repeat the names of all parents, and a hostile
+/// schema could make them long.
 #[derive(Default)]
 pub(super) struct Places {
     parents: Vec<NodeId>,
@@ -18,7 +18,7 @@ impl Places {
         self.ends.push(u32::try_from(self.steps.len()).unwrap_or(u32::MAX));
     }
 
-    /// The JSON Pointer of a schema.
+    /// Returns the JSON Pointer of a schema.
     pub(super) fn pointer(&self, node: NodeId) -> String {
         let mut steps = Vec::new();
         let mut node = node;

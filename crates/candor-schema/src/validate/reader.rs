@@ -28,7 +28,7 @@ impl Atom {
     }
 }
 
-/// What is left of a pattern.
+/// The rest of a pattern.
 pub(super) struct Reader<'p> {
     pub(super) rest: Peekable<Chars<'p>>,
 }
@@ -49,7 +49,7 @@ impl Reader<'_> {
         }
     }
 
-    /// Reads what follows a backslash, in a class or not.
+    /// Reads what follows a backslash, inside or outside a class.
     pub(super) fn atom(&mut self) -> Result<Atom, String> {
         let c = self.rest.next().ok_or("it ends with a backslash")?;
         let several = |inside: &str| Ok(Atom::Several(inside.to_owned()));
@@ -111,7 +111,7 @@ impl Reader<'_> {
             return character(code);
         }
         let code = self.hex(4).ok_or(wrong)?;
-        // Two halves of a character outside of the basic plane.
+        // A surrogate pair: the two halves of a character outside the basic plane.
         if (0xd800..0xdc00).contains(&code) {
             let mut ahead = self.rest.clone();
             if ahead.next() == Some('\\') && ahead.next() == Some('u') {
@@ -125,7 +125,7 @@ impl Reader<'_> {
         character(code)
     }
 
-    /// Reads a class whose bracket is open, and returns it in the syntax of our engine.
+    /// Reads a class whose bracket is open, and returns it in the syntax of the linear engine.
     pub(super) fn class(&mut self) -> Result<String, String> {
         let negated = self.rest.next_if_eq(&'^').is_some();
         let mut inside = String::new();

@@ -1,4 +1,4 @@
-//! What the references of a document lead to, for whoever walks through it as a value.
+//! Resolves the references of a document, for code that walks through the document as a value.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use serde_json::Value;
 use super::document::Document;
 use crate::schema::dialect;
 
-/// The references of a schema, read as the validator reads them: JSON Pointers, anchors, and names of schemas inside of it.
+/// The references of a schema, read as the validator reads them: JSON Pointers, anchors, and names of schemas inside it.
 ///
 /// ```
 /// use candor_schema::References;
@@ -26,15 +26,15 @@ pub struct References<'d> {
 }
 
 impl<'d> References<'d> {
-    /// Those of this schema. `None`: it cannot be read, and no validator is made of it.
+    /// Reads the references of a schema. Returns `None` if the schema cannot be read, and so cannot be compiled either.
     #[must_use]
     pub fn of(schema: &'d Value) -> Option<Self> {
         let document = Document::read(schema, dialect(schema).ok()?).ok()?;
         Some(Self { document })
     }
 
-    /// The schemas that the references of one schema may lead to: of a dynamic one, whichever it may find. `None`: one of them
-    /// leads nowhere, or the schema is none of this document.
+    /// Returns the schemas that the references of one schema may lead to, with all candidates of a dynamic reference. Returns
+    /// `None` if a reference leads nowhere, or if the schema is not part of this document.
     #[must_use]
     pub fn from(&mut self, schema: &'d Value) -> Option<Vec<&'d Value>> {
         const KEYWORDS: [&str; 3] = ["$ref", "$dynamicRef", "$recursiveRef"];
@@ -52,7 +52,7 @@ impl<'d> References<'d> {
         if let Some(reference) = draft.dynamic_ref().and_then(|keyword| schema.get(keyword)) {
             let (target, name) = self.document.resolve(node, reference.as_str()?).ok()?;
             found.push(target);
-            // Which of them it is depends on the way by which a check has come.
+            // Which candidate it is depends on the path of the check.
             let name = name.unwrap_or_default();
             let all = self.document.resources.iter();
             found.extend(all.filter_map(|resource| resource.dynamic.get(name).copied()));
@@ -72,7 +72,7 @@ mod tests {
     use super::*;
     use serde_json::json;
 
-    /// What the references of the schema at a place lead to, sorted by their text.
+    /// Returns what the references of the schema at a place lead to, sorted by their text.
     fn found(schema: &Value, at: &str) -> Option<Vec<String>> {
         let found = References::of(schema).unwrap().from(schema.pointer(at).unwrap())?;
         let mut found: Vec<_> = found.into_iter().map(Value::to_string).collect();
@@ -130,7 +130,7 @@ mod tests {
         });
         let all = found(&schema, "/$defs/list/items").unwrap();
         assert_eq!(all.len(), 2, "{all:?}");
-        // An older draft has another word for it, and does not know this one.
+        // An older draft has another keyword for it, and does not know this one.
         let mut old = json!({
             "$schema": "https://json-schema.org/draft/2019-09/schema",
             "$recursiveAnchor": true,

@@ -6,7 +6,7 @@ use super::Validator;
 use super::node::NodeId;
 use super::run::Run;
 
-/// Which schema has the anchor of a number, in which resource.
+/// The schema with an anchor, by the numbers of the resource and of the anchor's name.
 pub(super) type Anchors = HashMap<(u32, u32), NodeId>;
 
 /// A `$dynamicRef`, or a `$recursiveRef`, whose target has an anchor that outer schemas may have too.
@@ -18,7 +18,7 @@ pub(super) struct Dynamic {
 }
 
 impl Dynamic {
-    /// The outermost schema with the anchor.
+    /// Returns the outermost schema with the anchor.
     pub(super) fn target(&self, validator: &Validator, run: &mut Run) -> NodeId {
         run.charge(run.scope().len() / 4);
         run.scope()

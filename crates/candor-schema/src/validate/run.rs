@@ -1,38 +1,38 @@
-//! What one check may cost, and where it is.
+//! The budget of one check, and where the check is.
 
 use serde_json::Value;
 
 use super::node::{Node, NodeId};
 
-/// Steps of one check: each schema that a value meets, each member, each item, and what else takes time. An honest
-/// check takes a few for each value; a schema that doubles its work at each turn would take for ever.
+/// The budget of steps for one check. Each schema that a value meets, each member, each item, and other slow work take steps.
+/// An honest check takes a few for each value; a schema that doubles its work at each level would never end.
 pub(super) const STEPS: usize = 10_000_000;
 
-/// Schemas inside of schemas that one check may be in: several for each level of the deepest value, and few enough for
-/// the stack.
+/// Maximum number of nested schemas that one check may be in: several for each level of the deepest value, and few enough
+/// for the stack.
 pub(super) const DEEPEST: u32 = 1_000;
 
-/// Failures that one explanation may collect, also in alternatives that it then leaves out.
+/// Maximum number of failures that one explanation collects, including alternatives that it then leaves out.
 const FAILURES: usize = 10_000;
 
-/// One check.
+/// The state of one check.
 pub(super) struct Run {
     steps: usize,
     depth: u32,
     pub(super) failures: usize,
-    /// What few schemas need.
+    /// State that few schemas need.
     whereabouts: Option<Box<Whereabouts>>,
 }
 
 #[derive(Default)]
 struct Whereabouts {
-    /// The resources that were entered, outermost first; only if there are dynamic references.
+    /// The resources that were entered, outermost first. Empty without dynamic references.
     scope: Vec<u32>,
-    /// Circular schemas that are being checked, and the values.
+    /// Circular schemas that are being checked, with their values.
     open: Vec<(NodeId, *const Value)>,
 }
 
-/// What has to be undone on the way out.
+/// What [`Run::unwatch`] has to undo.
 pub(super) struct EntryGuard {
     scope: bool,
     open: bool,
@@ -47,7 +47,7 @@ impl Run {
         Self { steps, depth: DEEPEST, failures: FAILURES, whereabouts: None }
     }
 
-    /// Whether the check was given up. Every answer is worthless then, also a good one.
+    /// Returns true if the check was given up. Any answer is then worthless, even a yes.
     pub(super) fn is_spent(&self) -> bool {
         self.steps == 0
     }
@@ -62,13 +62,13 @@ impl Run {
         self.steps = 0;
     }
 
-    /// Counts work that no schema counts.
+    /// Takes steps for work other than entering a schema.
     #[inline]
     pub(super) fn charge(&mut self, steps: usize) {
         self.steps = self.steps.saturating_sub(steps);
     }
 
-    /// One schema deeper, if there is time and room.
+    /// Enters a schema. Returns false if the steps or the depth run out.
     #[inline]
     pub(super) fn enter(&mut self) -> bool {
         if self.steps <= 1 || self.depth == 0 {
@@ -85,7 +85,7 @@ impl Run {
         self.depth += 1;
     }
 
-    /// Notes where the check is; none if it is there already, and asking again would go on for ever.
+    /// Records where the check is. Returns `None` if it is there already: checking again would never end.
     pub(super) fn watch(&mut self, id: NodeId, node: &Node, value: &Value) -> Option<EntryGuard> {
         let here = self.whereabouts.get_or_insert_default();
         if node.circular {
@@ -116,7 +116,7 @@ impl Run {
         }
     }
 
-    /// The resources that were entered, outermost first.
+    /// Returns the resources that were entered, outermost first.
     pub(super) fn scope(&self) -> &[u32] {
         self.whereabouts.as_ref().map_or(&[], |here| &here.scope)
     }

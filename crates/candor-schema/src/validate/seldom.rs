@@ -1,4 +1,4 @@
-//! What few schemas ask of objects: how many members, under which names, and what follows from one being there.
+//! Object keywords that few schemas have: the number of members, their names, and dependencies between members.
 
 use serde_json::{Map, Value};
 
@@ -10,20 +10,20 @@ use super::node::{NodeId, Rest};
 use super::run::Run;
 use super::shape::{Shape, names};
 
-/// Members, and those that must be there with each.
+/// Members, and those that each of them requires.
 type Dependent = [(Box<str>, Box<[Box<str>]>)];
 
-/// What few schemas ask for.
+/// Keywords for objects that few schemas have.
 #[derive(Default)]
 pub(super) struct Seldom {
     min_properties: Option<u64>,
     max_properties: Option<u64>,
     names: Rest,
-    /// If one member is there, others must be.
+    /// If one member is present, others must be.
     dependent_required: Box<Dependent>,
-    /// Which keyword said so, for explanations: they differ in where they stand.
+    /// The same from the older keyword `dependencies`: its failures name that keyword, and come later.
     dependencies: Box<Dependent>,
-    /// If a member is there, the whole object must fit.
+    /// If a member is present, the whole object must match a schema.
     dependent_schemas: Box<[(Box<str>, NodeId)]>,
 }
 
@@ -37,7 +37,7 @@ impl Seldom {
             && self.dependent_schemas.is_empty()
     }
 
-    /// Reads the keywords that few schemas have.
+    /// Compiles the keywords that few schemas have.
     pub(super) fn compile(shape: &Shape<'_>, compiler: &Compiler<'_>) -> Result<Self, String> {
         let mut seldom = Self {
             min_properties: shape.count("minProperties")?.filter(|limit| *limit > 0),
@@ -81,7 +81,7 @@ impl Seldom {
         say_dependent(&self.dependent_required, "dependentRequired", members, spot, run, out);
     }
 
-    /// Reads what depends on which members are there.
+    /// Compiles the dependencies between members.
     fn depend(&mut self, shape: &Shape<'_>, compiler: &Compiler<'_>) -> Result<(), String> {
         let boxed = |names: Vec<&str>| names.into_iter().map(Into::into).collect();
         let mut schemas = Vec::new();
@@ -141,7 +141,7 @@ impl Seldom {
             Rest::Schema(node) => node,
         };
         run.charge(members.len());
-        // One text for all names.
+        // One string for all names.
         let mut value = Value::String(String::new());
         members.keys().all(|name| {
             if let Value::String(text) = &mut value {
@@ -152,7 +152,7 @@ impl Seldom {
         })
     }
 
-    /// The schemas that count because of the members that are there.
+    /// Returns the schemas that apply because of the members that are present.
     pub(super) fn dependent(&self, members: &Map<String, Value>, run: &mut Run) -> Vec<NodeId> {
         run.charge(self.dependent_schemas.len());
         let there = self.dependent_schemas.iter().filter(|(name, _)| members.contains_key(&**name));
@@ -191,7 +191,7 @@ impl Seldom {
     }
 }
 
-/// The members that are missing because others are there.
+/// Returns the members that are missing although others require them.
 fn lack<'o>(
     dependent: &'o Dependent,
     members: &'o Map<String, Value>,

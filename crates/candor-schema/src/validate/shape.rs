@@ -1,4 +1,4 @@
-//! Keywords read in the shape that they must have; anything else is refused with its place.
+//! Reads keywords and checks their shape. A keyword of another shape is refused, with its place.
 
 use serde_json::{Map, Number, Value};
 
@@ -6,7 +6,7 @@ use super::draft::Draft;
 use crate::violation::below;
 use crate::words::received;
 
-/// Keywords that say nothing about values, but have a shape all the same.
+/// Keywords that do not limit values, but have a required shape.
 const TEXTS: [&str; 8] = [
     "title",
     "description",
@@ -26,22 +26,22 @@ pub(super) struct Shape<'d> {
 }
 
 impl<'d> Shape<'d> {
-    /// That a keyword is not what it must be. The place of the schema is put before by whoever knows it: only errors need
-    /// it, and a hostile schema can make it long.
+    /// Returns the error for a keyword of a wrong shape. The compiler prepends the place of the schema: only errors need it, and
+    /// a hostile schema can make it long.
     pub(super) fn wrong<T>(&self, keyword: &str, expected: &str) -> Result<T, String> {
         let found = self.keywords.get(keyword).map_or("nothing".to_owned(), received);
         Err(format!("{}: expected {expected}, found {found}", below("", keyword)))
     }
 
     pub(super) fn get(&self, keyword: &str) -> Option<&'d Value> {
-        // Most schemas have few keywords, and asking for one that is not there is what happens most.
+        // Most schemas have few keywords, and most lookups are for missing ones.
         if self.keywords.len() > 8 {
             return self.keywords.get(keyword);
         }
         self.keywords.iter().find(|(name, _)| *name == keyword).map(|(_, value)| value)
     }
 
-    /// For values of which types there are keywords.
+    /// Returns for which types of values the schema has keywords.
     pub(super) fn groups(&self) -> Groups {
         let mut groups = Groups::default();
         for keyword in self.keywords.keys() {
@@ -73,7 +73,7 @@ impl<'d> Shape<'d> {
         groups
     }
 
-    /// A keyword that a draft brought in.
+    /// Returns a keyword, if the schema's draft is this one or a later one.
     pub(super) fn since(&self, draft: Draft, keyword: &str) -> Option<&'d Value> {
         self.get(keyword).filter(|_| self.draft >= draft)
     }
@@ -86,7 +86,7 @@ impl<'d> Shape<'d> {
         }
     }
 
-    /// A count; 2.0 is one too.
+    /// Reads a count; 2.0 is one, too.
     pub(super) fn count(&self, keyword: &str) -> Result<Option<u64>, String> {
         let Some(value) = self.get(keyword) else { return Ok(None) };
         match whole(value) {
@@ -111,7 +111,7 @@ impl<'d> Shape<'d> {
         }
     }
 
-    /// A list of names that all differ.
+    /// Reads a list of names that all differ.
     pub(super) fn names(&self, keyword: &str) -> Result<Vec<&'d str>, String> {
         let Some(value) = self.get(keyword) else { return Ok(Vec::new()) };
         match names(value) {
@@ -120,7 +120,7 @@ impl<'d> Shape<'d> {
         }
     }
 
-    /// A list that is not empty.
+    /// Reads a list that is not empty.
     pub(super) fn list(&self, keyword: &str) -> Result<&'d [Value], String> {
         match self.get(keyword) {
             None => Ok(&[]),
@@ -139,7 +139,7 @@ impl<'d> Shape<'d> {
 
     /// Checks the keywords that are not compiled.
     pub(super) fn check_words(&self) -> Result<(), String> {
-        // Most schemas have none; looking at what is there is cheaper than asking for each.
+        // Most schemas have none, so a loop over the existing keywords is cheaper than a lookup of each.
         for (keyword, value) in self.keywords {
             let keyword = keyword.as_str();
             if TEXTS.contains(&keyword) && !value.is_string() {
@@ -161,10 +161,10 @@ impl<'d> Shape<'d> {
 
 /// Why a schema cannot be compiled.
 pub(super) enum Problem {
-    /// A keyword does not have the shape that it must have.
+    /// A keyword has the wrong shape.
     Malformed(String),
-    /// It is well formed, but cannot be followed or run: a reference to nothing, a pattern that needs backtracking. Only
-    /// a mistake if the schema is used: definitions are often made for others.
+    /// The schema is well formed, but a reference leads nowhere, or a pattern cannot be compiled. This is a mistake only if the
+    /// schema is used: many documents have definitions that they do not use.
     Unusable(String),
 }
 
@@ -174,7 +174,7 @@ impl From<String> for Problem {
     }
 }
 
-/// Which kinds of keywords a schema has; the others need not be asked for.
+/// Which kinds of keywords a schema has, so that lookups of the others can be skipped.
 #[derive(Default)]
 pub(super) struct Groups {
     pub(super) numbers: bool,
@@ -184,7 +184,7 @@ pub(super) struct Groups {
     pub(super) others: bool,
 }
 
-/// A list of names that all differ.
+/// Returns a list of names, if they all differ.
 pub(super) fn names(value: &Value) -> Option<Vec<&str>> {
     let names: Vec<&str> = value.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?;
     let mut sorted = names.clone();
@@ -192,7 +192,7 @@ pub(super) fn names(value: &Value) -> Option<Vec<&str>> {
     (!sorted.windows(2).any(|pair| pair[0] == pair[1])).then_some(names)
 }
 
-/// A count, however it is written.
+/// Returns a count, in either spelling: 2 or 2.0.
 pub(crate) fn whole(value: &Value) -> Option<u64> {
     value.as_u64().or_else(|| {
         let count = value.as_f64().filter(|n| n.fract() == 0.0 && *n >= 0.0)?;

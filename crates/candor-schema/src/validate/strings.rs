@@ -1,4 +1,4 @@
-//! Strings: how long, of which pattern, in which format.
+//! Strings: their length, pattern and format.
 
 use serde_json::Value;
 
@@ -8,7 +8,7 @@ use super::patterns::{Pattern, Patterns};
 use super::run::Run;
 use super::shape::{Problem, Shape};
 
-/// What a schema asks of strings.
+/// What a schema requires of strings.
 #[derive(Default)]
 pub(super) struct Strings {
     min_length: Option<u64>,
@@ -18,7 +18,7 @@ pub(super) struct Strings {
 }
 
 impl Strings {
-    /// Reads the keywords for strings; none if they say nothing.
+    /// Compiles the keywords for strings. Returns `None` if they require nothing.
     pub(super) fn compile(
         shape: &Shape<'_>,
         patterns: &mut Patterns,
@@ -77,10 +77,10 @@ impl Strings {
     }
 }
 
-/// The length in code points, counted only as far as `enough` of them.
+/// Returns the length in code points, exact only if a comparison with `enough` needs it.
 fn length(text: &str, enough: u64, run: &mut Run) -> u64 {
     let bytes = text.len() as u64;
-    // A code point has one to four bytes: mostly that answers it.
+    // A code point has one to four bytes, which mostly decides the comparison.
     if bytes < enough {
         return bytes;
     }

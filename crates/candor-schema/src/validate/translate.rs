@@ -1,8 +1,8 @@
-//! Regular expressions of ECMAScript, in the syntax of our linear engine.
+//! Translates ECMAScript regular expressions into the syntax of the linear engine.
 //!
-//! The two differ in small ways: `\d` and `\w` are ASCII, `\s` and `.` know other spaces and line ends, `\cJ` and
-//! `\u000A` are characters, `[^]` is any of them, and braces that count nothing are braces. Groups lose their names,
-//! because no caller reads what they match. Look-around and back-references have no counterpart.
+//! ECMAScript differs in small ways: `\d` and `\w` are ASCII, `\s` and `.` have other spaces and line ends, `\cJ` and
+//! `\u000A` are characters, `[^]` is any character, and braces without a count are literal. Groups lose their names, because
+//! no caller reads what they match. Look-around and back-references have no counterpart.
 
 use std::fmt::Write as _;
 
@@ -23,7 +23,7 @@ impl<T: Into<String>> From<T> for Untranslatable {
     }
 }
 
-/// Translates a pattern, or says why it cannot be.
+/// Translates a pattern, or returns why it has no translation.
 pub(super) fn translate(pattern: &str) -> Result<String, Untranslatable> {
     let mut translation = Translation {
         reader: Reader { rest: pattern.chars().peekable() },
@@ -37,7 +37,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Untranslatable> {
 struct Translation<'p> {
     reader: Reader<'p>,
     out: String,
-    /// A flag sets what `.` means.
+    /// The pattern has the flag `s`, so `.` is left to the engine.
     dots_are_set: bool,
 }
 
@@ -64,7 +64,7 @@ impl Translation<'_> {
         Ok(())
     }
 
-    /// Whether what was written last is a count that waits for its brace.
+    /// Returns true if the output ends in a count whose brace is still open.
     fn open_count(&self) -> bool {
         let inside = self.out.trim_end_matches(|c: char| c.is_ascii_digit() || c == ',');
         inside.ends_with('{') && !inside.ends_with("\\{")
@@ -99,7 +99,7 @@ impl Translation<'_> {
                 self.reader.name()?;
                 self.out.push_str("(?:");
             }
-            // Flags are for the engine to judge.
+            // The engine validates the flags.
             _ => {
                 self.out.push_str("(?");
                 let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';

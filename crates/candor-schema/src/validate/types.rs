@@ -1,4 +1,4 @@
-//! Types of JSON, as a set of bits.
+//! JSON types, as a set of bits.
 
 use serde_json::{Number, Value};
 
@@ -16,7 +16,7 @@ const ARRAY: u8 = 8;
 const OBJECT: u8 = 16;
 const NUMBER: u8 = 32;
 const INTEGER: u8 = 64;
-/// Draft 4 has integers that are written as such: 1.0 is none.
+/// In draft 4, only a number that is written as an integer is one: 1.0 is not.
 const WRITTEN_AS_INTEGER: u8 = 128;
 
 const TWO_TO_64: f64 = 18_446_744_073_709_551_616.0;
@@ -45,7 +45,7 @@ impl Types {
         }
     }
 
-    /// The type of a name.
+    /// Returns the type with a name.
     fn named(name: &str, strict_integers: bool) -> Option<Self> {
         Some(Self(match name {
             "null" => NULL,
@@ -89,7 +89,7 @@ impl Types {
             return true;
         }
         let double = number.as_f64().filter(|double| double.fract() == 0.0);
-        // How a number that is too wide for 64 bits was written, nobody knows any more.
+        // serde_json parses an integer beyond 64 bits as a double, so its spelling is lost.
         double.is_some_and(|double| self.0 & INTEGER != 0 || double.abs() >= TWO_TO_64)
     }
 }

@@ -1,7 +1,7 @@
-//! Members and items that no schema for the same value has spoken of.
+//! Members and items that no schema for the same value covers.
 //!
-//! What was evaluated is found by going through the schemas once more, after they have answered yes; of alternatives
-//! only those that fit count. So nothing has to be noted by checks that never ask.
+//! A second pass over the schemas finds what they evaluated, after they have accepted the value. Of alternatives, only those
+//! that match count. So other checks need no bookkeeping.
 
 use serde_json::{Map, Value};
 
@@ -57,7 +57,7 @@ impl Unevaluated {
         }
     }
 
-    /// Which parts of the value are evaluated by all else that its schema says.
+    /// Returns which parts of the value the other keywords of its schema evaluate.
     fn marks(
         &self,
         validator: &Validator,
@@ -124,7 +124,7 @@ impl Unevaluated {
 }
 
 impl Validator {
-    /// Marks what a schema evaluates that the value fits.
+    /// Marks the parts that a schema evaluates. The value must match the schema.
     fn mark(&self, id: NodeId, value: &Value, marks: &mut [bool], run: &mut Run) {
         let node = &self.nodes[id.index()];
         if node.keywords.is_empty() || !run.enter() {

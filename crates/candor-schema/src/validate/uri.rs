@@ -1,6 +1,6 @@
-//! References resolved against the URI of the schema that holds them (RFC 3986, section 5.2).
+//! Resolves references against the URI of the schema that holds them (RFC 3986, section 5.2).
 
-/// A URI reference in its parts; what is missing is not the same as what is empty.
+/// The parts of a URI reference. A missing part differs from an empty one.
 struct Parts<'u> {
     scheme: Option<&'u str>,
     authority: Option<&'u str>,
@@ -8,7 +8,7 @@ struct Parts<'u> {
     query: Option<&'u str>,
 }
 
-/// The absolute URI that a reference means, without its fragment, and the fragment.
+/// Returns the absolute URI of a reference, without its fragment, and the fragment.
 pub(super) fn resolve<'r>(base: &str, reference: &'r str) -> (String, Option<&'r str>) {
     let (reference, fragment) = match reference.split_once('#') {
         Some((before, fragment)) => (before, Some(fragment)),
@@ -62,7 +62,7 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '+' | '-' | '.'))
 }
 
-/// Takes `.` and `..` out of a path.
+/// Removes `.` and `..` from a path.
 fn without_dots(path: &str) -> String {
     if !path.contains("./") && !path.ends_with('.') {
         return path.to_owned();

@@ -15,7 +15,7 @@ use crate::{Error, Result};
 
 /// How a server is reached.
 #[derive(Debug, Clone, Default, Args)]
-// Or programs without words of their own would begin their help with those above.
+// Otherwise, programs without a description of their own would begin their help with the line above.
 #[command(about = None, long_about = None)]
 #[non_exhaustive]
 pub struct ServeArgs {
@@ -178,7 +178,7 @@ pub enum SplitFlag {
     Beside,
 }
 
-/// The ways to reach a server.
+/// The transports of a server.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum ServeMode {
     Stdio,
@@ -186,7 +186,7 @@ pub(super) enum ServeMode {
 }
 
 impl ServeArgs {
-    /// The name after `--instance`. An empty variable names none.
+    /// Returns the name after `--instance`. An empty variable names none.
     #[must_use]
     pub fn instance_name(&self) -> Option<&str> {
         self.instance.as_deref().filter(|name| !name.is_empty())
@@ -198,7 +198,7 @@ impl ServeArgs {
         self.operators_only || self.out_of_band
     }
 
-    /// The way that was asked for. A flag goes before a variable; two flags contradict each other.
+    /// Returns the transport to serve. A flag overrides a variable; two flags contradict each other.
     pub(super) fn way(&self, words: &[String]) -> Result<ServeMode> {
         let flag = |name: &str| {
             words.iter().any(|word| {
@@ -289,7 +289,7 @@ pub struct LimitArgs {
 }
 
 impl LimitArgs {
-    /// Changes the limits that were given; the others stay as the server set them.
+    /// Sets the limits that were given; the others stay as the server set them.
     pub(super) fn apply(&self, server: Server) -> Server {
         let peer_timeout = self.peer_timeout.or(self.peer_time);
         server.limits(|limits: &mut Limits| {
@@ -322,7 +322,7 @@ pub(super) fn read(path: &Path, flag: &str) -> Result<String> {
     std::fs::read_to_string(path).map_err(|e| Error::new(format!("{flag} {}: {e}", path.display())))
 }
 
-/// A problem with what stands in a file.
+/// Returns the error for a problem with the content of a file.
 pub(super) fn in_file(path: &Path, problem: impl fmt::Display) -> Error {
     Error::new(format!("{}: {problem}", path.display()))
 }

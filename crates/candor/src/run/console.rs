@@ -1,5 +1,5 @@
-//! A console without a server: approvals and history of every server that writes to a ledger, for people whose servers run under a
-//! host over stdio.
+//! A console without a server: approvals and history of every server that writes to a ledger. It is for operators whose servers run
+//! under a host over stdio.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -13,10 +13,10 @@ use candor_server::store::Store;
 use super::http::{bind, stop_signal};
 use crate::{Error, Result};
 
-/// Serves the console of a ledger until a signal comes. Only this machine reaches it.
+/// Serves the console of a ledger until a stop signal arrives. Only this machine can reach it.
 ///
 /// # Errors
-/// The address is taken, or can be reached from other machines.
+/// Returns an error if the address is in use, or if other machines can reach it.
 pub async fn console(store: Arc<dyn Store>, address: Option<SocketAddr>) -> Result<()> {
     if let Some(address) = address.filter(|address| !address.ip().is_loopback()) {
         return Err(Error::usage(format!(

@@ -1,4 +1,4 @@
-//! Serving HTTP.
+//! Serves HTTP.
 
 use std::io::IsTerminal as _;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -20,13 +20,13 @@ use super::args::{self, ServeArgs};
 use super::{Serving, misplaced, value};
 use crate::{Error, Result};
 
-/// Where a server listens if nobody says otherwise.
+/// The port that a server tries first if no flag names an address.
 const DEFAULT_PORT: u16 = 7332;
 
-/// How many ports after the default one are tried.
+/// How many ports a server tries, from the default one on.
 const PORTS_TRIED: u16 = 100;
 
-/// What takes long at the end is told by `telling`, for as long as that is there.
+/// Serves until the stop signal. `telling` runs the message about a slow shutdown, until the set is dropped.
 pub(super) async fn serve(
     engine: Engine,
     args: &ServeArgs,
@@ -63,14 +63,14 @@ pub(super) async fn serve(
     let address = listener.local_addr()?;
     http.hosts = match &args.public_url {
         Some(url) => AllowedHosts::Public(url.clone()),
-        // Names of this machine are unknown here; the tokens keep strangers out.
+        // The names of this machine are unknown here; the tokens keep other clients out.
         None if beyond.is_some() => AllowedHosts::Any,
         None => AllowedHosts::Loopback,
     };
 
     let url =
         args.public_url.as_ref().map_or_else(|| format!("http://{address}"), ToString::to_string);
-    // Before anybody is told that we are here.
+    // Handle signals before the address is printed.
     let stop = serving.stop()?;
     for line in &serving.about {
         eprintln!("{line}");
@@ -78,8 +78,8 @@ pub(super) async fn serve(
     let console =
         (!args.no_console).then(|| Console::of(engine.clone()).allow_execute().reached(&http));
     if let Some(console) = &console {
-        // Whoever reads the token decides about the calls of others, and what is no terminal may be a journal. Where there are
-        // tokens of operators, nobody needs it.
+        // A reader of the launch token can decide about calls of others, and stderr may go to a journal if it is not a terminal.
+        // With operator tokens, the launch token is not needed.
         if http.authenticator.is_some() && !std::io::stderr().is_terminal() {
             eprintln!(
                 "  console  {url}/   (log in with an operator's token{})",
@@ -111,7 +111,7 @@ pub(super) async fn serve(
     Ok(candor_server::transport::http::serve(listener, app, &limits, stopped).await?)
 }
 
-/// Of two ways to know callers, one would silently not count.
+/// Returns the error for `--tokens` on a server with its own authenticator: one of them would silently not count.
 fn own_authenticator(path: &Path) -> Error {
     let place = value::variable("--tokens").map_or_else(
         || format!("--tokens {}", path.display()),
@@ -122,7 +122,7 @@ fn own_authenticator(path: &Path) -> Error {
     ))
 }
 
-/// Whether the URL leads to this machine, so that no proxy brings others through it.
+/// Returns true if the URL leads to this machine, so that no proxy exposes the server to others through it.
 fn is_loopback(url: &PublicUrl) -> bool {
     let uri = url.to_string().parse::<Uri>().ok();
     uri.as_ref().and_then(Uri::host).is_some_and(|host| {
@@ -131,13 +131,13 @@ fn is_loopback(url: &PublicUrl) -> bool {
     })
 }
 
-/// Whoever waits for us to end after all that runs has ended is told why nothing happens.
+/// Tells an operator after a second why the server has not ended yet.
 async fn tell_of_drain(drain: Duration) {
     tokio::time::sleep(Duration::from_secs(1)).await;
     eprintln!("stopping: what still runs has {} s to finish (--drain)", drain.as_secs_f32());
 }
 
-/// Everything that is served, at the root and, for proxies that pass it on, under the public path.
+/// Returns all routes, at the root and, for proxies that keep the public path, under that path.
 fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> Router {
     let ready = engine.clone();
     let mut routes = Router::new()
@@ -147,11 +147,11 @@ fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> R
     if let Some(console) = console {
         routes = routes.merge(console.router());
     }
-    // Not `nest`, which would not have the prefix with a slash behind it.
+    // Not `nest`, which would not match the prefix with a slash after it.
     if prefix.is_empty() { routes } else { routes.clone().nest_service(prefix, routes) }
 }
 
-/// Whether new requests are welcome: not once the server has been told to stop, nor while its ledger is gone.
+/// Returns 503 while the server is stopping or its ledger is unavailable: no new requests should arrive.
 fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
     if engine.is_stopping() {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping")
@@ -186,10 +186,10 @@ pub(super) async fn bind(address: Option<SocketAddr>) -> Result<TcpListener> {
     )))
 }
 
-/// Ends when the process is asked to stop: from this call on, not only from when the future is first polled.
+/// Returns a future that ends on a stop signal. Signals count from this call on, not only from the first poll.
 ///
 /// # Errors
-/// Signals cannot be listened to.
+/// Returns an error if the process cannot listen for signals.
 pub fn stop_signal() -> std::io::Result<impl Future<Output = ()> + Send> {
     #[cfg(unix)]
     {

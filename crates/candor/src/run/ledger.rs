@@ -1,4 +1,4 @@
-//! What remembers a server's calls, as the command line says; and the secret that stands beside it.
+//! Opens the ledger that the command line names, and the secret beside it.
 
 use std::fs;
 use std::io::{ErrorKind, Write as _};
@@ -10,10 +10,10 @@ use candor_server::store::{LedgerAddress, LedgerLimits, Options, StoreError, def
 use super::args::{ServeArgs, in_file, read};
 use crate::{AskLevel, Error, Result, Secret, Server};
 
-/// What `--ledger` takes for a server that should remember nothing.
+/// The value of `--ledger` for a server without a ledger.
 const NONE: &str = "none";
 
-/// The server with its ledger and its secret.
+/// Adds the ledger and the secret to a server.
 pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     let given = args.ledger.is_some();
     let opened =
@@ -32,7 +32,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
             }
             (server.ledger(store), Some(place))
         }
-        // Nobody asked for it, and nobody needs it. A server that only reads starts on a disk that is only read.
+        // No flag names a ledger, and no tool or policy needs one. So a server that only reads also starts on a read-only disk.
         Err((_, problem))
             if !given && server.wants_ledger().is_none() && !server.wants_to_ask() =>
         {
@@ -48,7 +48,7 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
         }
     };
     if let (None, Some(reason)) = (&place, wanted(&server)) {
-        // Where the tools themselves ask, or have keys, that would change nothing.
+        // `--ask never` would not help if the tools themselves ask for approval or have keys.
         let server = server.ask(AskLevel::Never);
         let or = if wanted(&server).is_none() { ", or add --ask never" } else { "" };
         return Err(Error::usage(format!("{reason}: leave out --ledger none{or}")));
@@ -65,7 +65,7 @@ fn rules(args: &ServeArgs) -> LedgerLimits {
     LedgerLimits { lease: args.lease.unwrap_or(rules.lease), ..rules }
 }
 
-/// Why there must be a ledger, if there must.
+/// Returns why the server needs a ledger, if it does.
 fn wanted(server: &Server) -> Option<String> {
     match server.wants_ledger() {
         Some(tool) => Some(format!("{tool} uses idempotency keys, which need a ledger")),
@@ -75,7 +75,7 @@ fn wanted(server: &Server) -> Option<String> {
     }
 }
 
-/// What `--ledger` says; without it, the file in the state folder. `None`: nowhere, because somebody said so.
+/// Returns the address from `--ledger`, or else the file in the state folder. Returns `None` for `--ledger none`.
 fn place(given: Option<&str>) -> std::result::Result<Option<LedgerAddress>, StoreError> {
     match given {
         Some(NONE) => Ok(None),
@@ -86,7 +86,7 @@ fn place(given: Option<&str>) -> std::result::Result<Option<LedgerAddress>, Stor
     }
 }
 
-/// What says where the state folder is.
+/// The environment variables that set the state folder.
 const STATE: &str = if cfg!(target_os = "macos") {
     "HOME"
 } else if cfg!(windows) {
@@ -95,7 +95,7 @@ const STATE: &str = if cfg!(target_os = "macos") {
     "XDG_STATE_HOME or HOME"
 };
 
-/// Why a server does not start, and what to do. `wanted` is why there must be a ledger, where nobody has asked for this place.
+/// Returns the error for a server that cannot start, and what to do. `wanted` is why it needs a ledger, if no flag names one.
 fn refused(place: Option<&LedgerAddress>, wanted: Option<String>, problem: &StoreError) -> Error {
     let mut lines = problem.to_string();
     if let Some(place) = place.map(ToString::to_string)
@@ -122,7 +122,7 @@ fn refused(place: Option<&LedgerAddress>, wanted: Option<String>, problem: &Stor
     Error::new(lines)
 }
 
-/// What stands in the way of a file, where the system does not say which of its folders it means.
+/// Returns what prevents the creation of a file. The system's error does not name the folder.
 fn obstacle(path: &Path) -> Option<String> {
     if path.is_dir() {
         return Some(format!("{} is a folder, and a file is needed there", path.display()));
@@ -132,14 +132,14 @@ fn obstacle(path: &Path) -> Option<String> {
     if !there.is_dir() {
         return Some(format!("{name} is a file, and a folder is needed there"));
     }
-    // Whoever can make the folders that are missing has another problem.
+    // If no folder is missing, the problem is another one.
     (path.parent() != Some(there)).then(|| format!("no folder can be made in {name}"))
 }
 
-/// So many names for a draft are tried, if others are taken.
+/// Maximum number of taken names to skip for a draft.
 const DRAFTS_TRIED: u32 = 100;
 
-/// The secret's file: beside the ledger, or where the ledger would be if it is a server elsewhere.
+/// Returns the path of the secret: beside a ledger file, or in the state folder if the ledger is in a database server.
 fn beside(place: &LedgerAddress) -> Option<PathBuf> {
     match place {
         LedgerAddress::Memory => None,
@@ -157,7 +157,7 @@ fn beside(place: &LedgerAddress) -> Option<PathBuf> {
     }
 }
 
-/// The secret that was given, or that stands beside the ledger; made there if it does not yet.
+/// Returns the secret from `--secret-file`, or the one beside the ledger, which is created if it is missing.
 fn secret(args: &ServeArgs, place: Option<&LedgerAddress>) -> Result<Option<Secret>> {
     if let Some(path) = &args.secret_file {
         let text = read(path, "--secret-file")?;
@@ -171,8 +171,8 @@ fn secret(args: &ServeArgs, place: Option<&LedgerAddress>) -> Result<Option<Secr
     Secret::from_lines(&text).map(Some).map_err(|e| in_file(&path, e))
 }
 
-/// The text of the file, which is made if it is missing: for nobody but its owner, and whole or not at all. Of several
-/// processes that make it at once, one wins, and all read the same.
+/// Returns the text of the file, which is created if it is missing: readable for its owner only, and never in part. If several
+/// processes create it at once, one wins, and all read the same text.
 fn keep(path: &Path) -> std::io::Result<String> {
     match read_own(path) {
         Err(error) if error.kind() == ErrorKind::NotFound => {}
@@ -184,7 +184,7 @@ fn keep(path: &Path) -> std::io::Result<String> {
     let (draft, mut file) = draft(path)?;
     file.write_all(Secret::random_line().as_bytes())?;
     file.sync_all()?;
-    // Unlike a renaming, a link does not take the place of what is there already.
+    // Unlike a rename, a hard link does not replace an existing file.
     let linked = fs::hard_link(&draft, path);
     fs::remove_file(&draft)?;
     match linked {
@@ -193,7 +193,7 @@ fn keep(path: &Path) -> std::io::Result<String> {
     }
 }
 
-/// A new file beside the path. What somebody has put under its name before is left alone, and so is where that leads.
+/// Creates a new file beside the path. It never touches an existing file or link of that name, nor the target of such a link.
 fn draft(path: &Path) -> std::io::Result<(PathBuf, fs::File)> {
     static DRAFTS: AtomicUsize = AtomicUsize::new(0);
     let mut open = fs::OpenOptions::new();
@@ -215,7 +215,7 @@ fn draft(path: &Path) -> std::io::Result<(PathBuf, fs::File)> {
     }
 }
 
-/// The text of a file that nobody else can have written or read: whoever knows the secret makes what we take for our own.
+/// Reads a file that no other user can have written or read. A user that knows the secret could forge what the server trusts.
 fn read_own(path: &Path) -> std::io::Result<String> {
     let file = fs::File::open(path)?;
     #[cfg(unix)]
@@ -230,7 +230,7 @@ fn read_own(path: &Path) -> std::io::Result<String> {
     std::io::read_to_string(file)
 }
 
-/// Why others may know a file of this owner and mode, and what to do.
+/// Returns why other users may know a file of this owner and mode, and what to do.
 #[cfg(unix)]
 fn exposed(owner: u32, mode: u32, us: u32) -> Option<String> {
     if owner != us && owner != 0 {
@@ -326,7 +326,7 @@ mod tests {
         let path = folder.join("ledger.db.secret");
         let theirs = folder.join("theirs");
         fs::write(&theirs, "theirs").unwrap();
-        // Other tests count, too: so the names from the next on are all taken.
+        // Other tests use the counter, too, so take all names from the next one on.
         let next = draft(&path).unwrap().0;
         fs::remove_file(&next).unwrap();
         let (stem, number) = next.to_str().unwrap().rsplit_once('-').unwrap();

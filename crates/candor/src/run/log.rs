@@ -1,4 +1,4 @@
-//! The log: to stderr, because stdout may belong to the protocol.
+//! Logs to stderr, because stdout may belong to the protocol.
 
 use std::fmt;
 use std::io::IsTerminal as _;
@@ -14,7 +14,7 @@ use tracing_subscriber::{Layer as _, fmt as lines};
 
 use super::LogFormat;
 
-/// Begins to write it. A log that is set up already stays.
+/// Sets up the log. A log that is already set up stays.
 pub(super) fn to_stderr(format: LogFormat) {
     let wanted = std::env::var("RUST_LOG").unwrap_or_default();
     let read = if wanted.contains('[') {
@@ -47,8 +47,8 @@ fn warnings() -> Targets {
     Targets::new().with_default(LevelFilter::WARN)
 }
 
-/// What an event says, on its one line. Reasons of failures hold what callers and tools have written: nobody writes lines of the log
-/// with it, or moves the cursor of whoever reads them.
+/// Formats the fields of an event on one line. Errors may contain text from callers and tools. Escapes keep that text from forging
+/// log lines, and from moving the cursor of a terminal.
 fn fields() -> impl for<'writer> FormatFields<'writer> + Send + Sync + 'static {
     format::debug_fn(|out: &mut Writer<'_>, field: &Field, value: &dyn fmt::Debug| {
         let value = format!("{value:?}");

@@ -1,13 +1,13 @@
-//! A host that forgot `--stdio`: its JSON-RPC arrives on stdin while the server speaks HTTP.
+//! Handles a host that forgot `--stdio`: its JSON-RPC arrives on stdin, but the server speaks HTTP.
 
 use std::io::{BufRead, IsTerminal, Read, Write};
 
 use candor_server::protocol::rpc::{ErrorObject, Incoming, RequestId, decode_message, write_error};
 
-/// Enough for any first message of a host.
+/// Maximum bytes of a message: enough for any first message of a host.
 const MOST: u64 = 64 * 1024;
 
-/// Looks at piped stdin, aside, and answers JSON-RPC there with an error that says what to do.
+/// Reads piped stdin on a separate thread, and answers JSON-RPC there with an error that says what to do.
 pub(super) fn watch_stdin() {
     let stdin = std::io::stdin();
     if stdin.is_terminal() {
@@ -16,7 +16,7 @@ pub(super) fn watch_stdin() {
     std::thread::spawn(move || {
         let mut stdin = stdin.lock();
         let mut told = false;
-        // Every message is answered: who is refused in one era asks again in the other, and would wait for ever.
+        // Answer every message: a client that is refused in one era tries the other, and would wait forever.
         while let Some(id) = next_message(&mut stdin) {
             let advice = "This server was started for HTTP; to speak over stdin and stdout, start it with --stdio";
             let mut answer = write_error(id.as_ref(), &ErrorObject::invalid_request(advice));
@@ -32,7 +32,7 @@ pub(super) fn watch_stdin() {
     });
 }
 
-/// The id of the next message, if it has one. `None`: what comes is no message, or nothing.
+/// Returns the id of the next message, if it has one. Returns `None` if the input is not a message, or ends.
 fn next_message(stdin: &mut impl BufRead) -> Option<Option<RequestId>> {
     let mut line = Vec::new();
     stdin.take(MOST).read_until(b'\n', &mut line).ok()?;

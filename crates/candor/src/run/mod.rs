@@ -1,9 +1,9 @@
-//! Running a server from a command line.
+//! Runs a server from a command line.
 //!
-//! Every server takes the same flags ([`ServeArgs`]): `--stdio` for hosts, `--http ADDR` for everybody
-//! else, and without either HTTP on this machine. [`Run`] shows them beside flags of your own.
+//! Every server takes the same flags ([`ServeArgs`]): `--stdio` for hosts, `--http ADDR` for other
+//! clients, and without either, HTTP on this machine. [`Run`] combines them with your own flags.
 
-/// As the macro of the standard library, which panics when nobody reads stderr any more: a server goes on.
+/// Replaces the macro of the standard library, which panics if stderr is closed: a server must keep running.
 macro_rules! eprintln {
     ($($part:tt)*) => {{
         let mut stderr = std::io::stderr();
@@ -36,9 +36,9 @@ pub use console::console;
 pub use http::stop_signal;
 pub use serving::Serving;
 
-/// Runs servers. The prelude has it.
+/// Methods that run a server. The prelude exports this trait.
 ///
-/// With flags of your own beside those that every server takes (with [`clap`](https://docs.rs/clap) 4 as a dependency):
+/// With your own flags beside those that every server takes (with [`clap`](https://docs.rs/clap) 4 as a dependency):
 ///
 /// ```no_run
 /// use std::path::PathBuf;
@@ -71,15 +71,15 @@ pub use serving::Serving;
 /// ```
 #[allow(async_fn_in_trait)] // called on concrete types only
 pub trait Run {
-    /// Serves as the command line says, until input ends or a signal comes.
+    /// Serves as the command line says, until the input ends or a stop signal arrives.
     async fn run(self) -> Result<()>;
 
-    /// The same with flags that were parsed already. `about` goes to stderr when the server is ready, before the
-    /// address. Flags that contradict each other, or what the server is, end the program as the parser does with what it cannot read.
+    /// Serves with flags that are already parsed. `about` goes to stderr when the server is ready, before the address. If flags
+    /// contradict each other or the server, the program exits as it does for flags that the parser cannot read.
     async fn serve(self, args: ServeArgs, about: &[String]) -> Result<()>;
 
-    /// The same with more to say, or another reason to end. It ends no program: [`Error::is_usage`](crate::Error::is_usage) tells
-    /// mistakes in the flags from other failures.
+    /// Serves with flags that are already parsed, and with more lines to print or another reason to stop. It never exits the
+    /// program: [`Error::is_usage`](crate::Error::is_usage) tells mistakes in the flags from other failures.
     async fn serve_with(self, args: ServeArgs, serving: Serving) -> Result<()>;
 }
 
@@ -112,19 +112,19 @@ impl Run for Server {
     }
 }
 
-/// All of it behind one pointer, so that it is compiled here. Otherwise the whole server would be compiled once more in every
-/// user's crate, after every change: a future is compiled by whoever polls it.
+/// Serves behind one boxed future, so that it is compiled here. A future is compiled in the crate that polls it: otherwise,
+/// every user's crate would compile the whole server again after every change.
 fn boxed(
     server: Server,
     args: ServeArgs,
     mut serving: Serving,
 ) -> Pin<Box<dyn Future<Output = Result<()>> + Send>> {
     Box::pin(async move {
-        // Not `args`, which panics at a path that is no text.
+        // Not `args`, which panics if an argument is not Unicode.
         let words = std::env::args_os().map(|word| word.to_string_lossy().into_owned());
         let words: Vec<String> = words.collect();
         let way = args.way(&words)?;
-        // A variable may name them for other servers.
+        // Only over HTTP: the variable may name tokens for other servers.
         if let (ServeMode::Http, Some(path)) = (way, &args.tokens) {
             value::must_be_there("--tokens", path)?;
         }
@@ -139,19 +139,19 @@ fn boxed(
             Some(split) => server.split(split.into()),
         };
         let engine = args.limits.apply(server).build()?;
-        // Whatever is still to be said of its end is not said after it.
+        // Dropping this set cancels shutdown messages that are still pending.
         let mut telling = JoinSet::new();
         let served = match way {
             ServeMode::Stdio => stdio::serve(&engine, serving.stop()?).await,
             ServeMode::Http => http::serve(engine.clone(), &args, serving, &mut telling).await,
         };
-        // Calls with a key go on without their callers, and end before the process does.
+        // Calls with a key keep running without their callers. Wait for them before the process ends.
         engine.settle().await;
         served
     })
 }
 
-/// The server with what the command line says of who is asked about what.
+/// Applies the command line's approval policy to the server.
 fn asking(mut server: Server, args: &ServeArgs) -> Result<Server> {
     if let Some(ask) = args.ask {
         server = server.ask(ask.into());
@@ -169,7 +169,7 @@ fn asking(mut server: Server, args: &ServeArgs) -> Result<Server> {
             server = server.deny(tool);
             continue;
         };
-        // Who misspells a tool would go on believing that nobody can call it. A variable may mean that of another server.
+        // An operator who misspells a tool would believe that it is denied. A variable may name a tool of another server.
         match value::variable("--deny") {
             Some(variable) => tracing::warn!(tool, "{variable}: this server has no such tool"),
             None => {

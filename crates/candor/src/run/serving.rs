@@ -1,4 +1,4 @@
-//! What is particular about one server beyond its flags: what it says when it is ready, and what ends it.
+//! Settings of one server beyond its flags: what it prints when it is ready, and what stops it.
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -8,7 +8,7 @@ use candor_server::BoxFuture;
 use super::http::stop_signal;
 use crate::Result;
 
-/// What to say of a server when it is ready, and how long to serve it; for [`Run::serve_with`](super::Run::serve_with).
+/// What a server prints when it is ready, and what stops it; for [`Run::serve_with`](super::Run::serve_with).
 #[derive(Default)]
 #[must_use]
 pub struct Serving {
@@ -18,13 +18,13 @@ pub struct Serving {
 }
 
 impl Serving {
-    /// Lines that go to stderr when the server is ready, before the addresses.
+    /// Adds lines that go to stderr when the server is ready, before the addresses.
     pub fn about(mut self, lines: impl IntoIterator<Item = String>) -> Self {
         self.about.extend(lines);
         self
     }
 
-    /// More of them, for who has to know on which address a server over HTTP listens. They stand before its last line.
+    /// Adds lines that depend on the address on which an HTTP server listens. They are printed before its last line.
     pub fn telling(
         mut self,
         told: impl FnOnce(SocketAddr) -> Vec<String> + Send + 'static,
@@ -33,7 +33,7 @@ impl Serving {
         self
     }
 
-    /// Serves until this ends, and not until a signal comes: for who listens to signals already ([`stop_signal`]).
+    /// Serves until this future ends, and not until a stop signal: for programs that handle signals already ([`stop_signal`]).
     pub fn until(mut self, stop: impl Future<Output = ()> + Send + 'static) -> Self {
         self.stop = Some(Box::pin(stop));
         self

@@ -1,8 +1,7 @@
-//! Reading stdin without getting stuck in it.
+//! Reads stdin without blocking the end of the program.
 //!
-//! `tokio::io::stdin` reads on a thread that the runtime waits for, so a program whose stdin stays
-//! open could not stop when it is told to. Here a pipe is read by the runtime itself, and anything else
-//! by a thread that nobody waits for.
+//! `tokio::io::stdin` reads on a thread that the runtime waits for, so a program whose stdin stays open could not stop after a
+//! signal. Here the runtime itself reads a pipe, and a thread that the runtime does not wait for reads anything else.
 
 use std::io::{self, Read};
 use std::pin::Pin;
@@ -13,7 +12,7 @@ use tokio::sync::mpsc;
 
 const CHUNK: usize = 64 * 1024;
 
-/// Stdin, in the best way that it allows.
+/// Opens stdin in the best way that it allows.
 pub(super) fn open() -> Box<dyn AsyncRead + Send + Unpin> {
     #[cfg(unix)]
     if let Ok(pipe) = as_pipe() {
@@ -22,17 +21,17 @@ pub(super) fn open() -> Box<dyn AsyncRead + Send + Unpin> {
     Box::new(Threaded::start())
 }
 
-/// Stdin as a pipe of the runtime; an error if it is no pipe.
+/// Returns stdin as a pipe of the runtime, or an error if it is not a pipe.
 #[cfg(unix)]
 fn as_pipe() -> io::Result<tokio::net::unix::pipe::Receiver> {
     let stdin = rustix::io::dup(rustix::stdio::stdin())?;
     tokio::net::unix::pipe::Receiver::from_owned_fd(stdin)
 }
 
-/// Stdin by way of a thread of its own.
+/// Stdin, read on a separate thread.
 struct Threaded {
     chunks: mpsc::Receiver<io::Result<Vec<u8>>>,
-    /// What was read and not yet taken, and from where on.
+    /// The last chunk, of which `taken` bytes were already returned.
     chunk: Vec<u8>,
     taken: usize,
 }

@@ -1,4 +1,4 @@
-//! Serving a host over stdin and stdout.
+//! Serves a host over stdin and stdout.
 
 use std::io::{self, IsTerminal as _, Write};
 
@@ -16,7 +16,7 @@ use tokio::sync::oneshot;
 use super::stdin;
 use crate::Result;
 
-/// Bytes on their way to the thread that writes them.
+/// Size in bytes of the buffer for the thread that writes to stdout.
 const PIPE: usize = 64 * 1024;
 
 pub(super) async fn serve(
@@ -25,13 +25,13 @@ pub(super) async fn serve(
 ) -> Result<()> {
     let stdout = take_stdout()?;
     let stopping = engine.clone();
-    // Told to stop, the server takes nothing more and lets running requests finish for a while.
+    // After a stop signal, the server accepts no more requests, and running ones get some time to finish.
     tokio::spawn(async move {
         stop.await;
         stopping.stop();
     });
     if io::stdin().is_terminal() {
-        // A host has a pipe there.
+        // A host connects a pipe, so a user has started this program in a terminal.
         eprintln!(
             "messages of MCP are read from stdin, as a host sends them; without --stdio this serves HTTP. Ctrl-C ends"
         );
@@ -43,12 +43,12 @@ pub(super) async fn serve(
     }
     let (output, written) = write_aside(stdout);
     stdio::serve(engine, os_user(), input, output).await?;
-    // A host that does not read cannot keep us.
+    // A host that does not read must not keep the process alive.
     let _ = tokio::time::timeout(engine.limits().drain, written).await;
     Ok(())
 }
 
-/// Stdout as a pipe of the runtime, which then never blocks: not if the same pipe is stderr too, where an `eprintln!`
+/// Returns stdout as a pipe of the runtime, which then never blocks. Returns `None` if stderr is the same pipe: an `eprintln!`
 /// that cannot be written at once would fail.
 #[cfg(unix)]
 fn as_own_pipe(stdout: &std::fs::File) -> Option<tokio::net::unix::pipe::Sender> {
@@ -61,8 +61,8 @@ fn as_own_pipe(stdout: &std::fs::File) -> Option<tokio::net::unix::pipe::Sender>
     tokio::net::unix::pipe::Sender::from_file(stdout.try_clone().ok()?).ok()
 }
 
-/// Writes on a thread of its own: tokio would write on one that the runtime waits for when it ends, and so would the
-/// process, for as long as the host does not read. The receiver hears when the last byte is out.
+/// Writes on a separate thread. tokio would write on a thread that the runtime waits for when it ends, so the process could
+/// not end while the host does not read. The receiver gets a message when the last byte is written.
 fn write_aside(mut output: impl Write + Send + 'static) -> (DuplexStream, oneshot::Receiver<()>) {
     let (input, mut pipe) = duplex(PIPE);
     let (done, written) = oneshot::channel();
@@ -79,7 +79,7 @@ fn write_aside(mut output: impl Write + Send + 'static) -> (DuplexStream, onesho
     (input, written)
 }
 
-/// Takes stdout for the protocol alone: whatever else the program prints goes to stderr from here on.
+/// Reserves stdout for the protocol: anything else that the program prints goes to stderr from now on.
 #[cfg(unix)]
 fn take_stdout() -> Result<std::fs::File> {
     let protocol = rustix::io::dup(rustix::stdio::stdout()).map_err(io::Error::from)?;
@@ -92,7 +92,7 @@ fn take_stdout() -> Result<io::Stdout> {
     Ok(io::stdout())
 }
 
-/// Over stdio the caller is whoever started the program.
+/// Returns the principal over stdio: the user that runs the program.
 #[cfg(unix)]
 fn os_user() -> Principal {
     Principal::new(format!("{UID}{}", rustix::process::geteuid().as_raw()))

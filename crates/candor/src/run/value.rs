@@ -1,5 +1,5 @@
-//! How the values of flags are read: what cannot be meant is refused with what to write instead. Also for programs that have flags of
-//! their own beside these.
+//! Parsers for the values of flags. An error says what to write instead. Programs with flags of their own can use these parsers,
+//! too.
 
 use std::io::ErrorKind;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
@@ -10,10 +10,10 @@ use std::{env, fs};
 use clap::builder::{PathBufValueParser, TypedValueParser};
 use clap::error::{ContextKind, ContextValue};
 
-/// Reads where to listen: `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
+/// Parses an address to listen on: `IP:PORT`, `localhost:PORT`, or a port alone, which means this machine.
 ///
 /// # Errors
-/// It is none of them; in words.
+/// Returns a message if the text is none of them.
 pub fn address(text: &str) -> Result<SocketAddr, String> {
     let local = text.strip_prefix("localhost:").or_else(|| text.strip_prefix(':'));
     if let Ok(port) = local.unwrap_or(text).parse() {
@@ -24,8 +24,8 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
     })
 }
 
-/// What the parser says of a value, with the name of the variable that it stands in, if no flag names it: whoever reads it has not typed
-/// what is complained of.
+/// Adds the name of the environment variable to a parser error, if the value comes from the variable and not from a flag. The
+/// user has not typed the value that the error is about.
 #[must_use]
 pub fn with_variable(mut problem: clap::Error) -> clap::Error {
     let Some(ContextValue::String(argument)) = problem.get(ContextKind::InvalidArg) else {
@@ -38,7 +38,7 @@ pub fn with_variable(mut problem: clap::Error) -> clap::Error {
     problem
 }
 
-/// The variable that the value of this flag stands in, if it is set and nobody has typed the flag.
+/// Returns the environment variable that sets this flag, if it is set and the command line does not have the flag.
 pub(super) fn variable(flag: &str) -> Option<String> {
     let name = flag.strip_prefix("--")?;
     let variable = format!("CANDOR_{}", name.replace('-', "_").to_uppercase());
@@ -50,7 +50,7 @@ fn stands_in(variable: &str) -> String {
     format!("the environment variable {variable} sets it")
 }
 
-/// Takes the path of a file that is there. Whether it can be read, and what is in it, is for who reads it.
+/// Parses the path of an existing file. The code that reads the file checks whether it can be read, and what it contains.
 pub fn file() -> impl TypedValueParser<Value = PathBuf> {
     PathBufValueParser::new().try_map(|path: PathBuf| is_there(&path).map(|()| path))
 }
@@ -65,7 +65,7 @@ fn is_there(path: &Path) -> Result<(), &'static str> {
     }
 }
 
-/// The same of a file that not every server reads, once it is known that this one does; in the words of the parser.
+/// Checks that a file exists, once it is known that this server reads it. The error is worded like the parser's errors.
 pub(super) fn must_be_there(flag: &str, path: &Path) -> crate::Result<()> {
     let Err(problem) = is_there(path) else { return Ok(()) };
     let tip = variable(flag).map(|variable| format!("\n\n  tip: {}", stands_in(&variable)));
@@ -76,21 +76,21 @@ pub(super) fn must_be_there(flag: &str, path: &Path) -> crate::Result<()> {
     )))
 }
 
-/// More than any machine has of anything, and fewer than what counts them can count to.
+/// Maximum of a count: more than any machine has of anything, and small enough for the types that count.
 const MOST: usize = 1_000_000_000;
 
-/// Reads how many of something there may be, where none at all makes no sense.
+/// Parses a maximum number, at least 1.
 pub(super) fn count(text: &str) -> Result<usize, String> {
     up_to(text, MOST).ok_or_else(|| format!("write a whole number from 1 to {MOST}, such as 1024"))
 }
 
-/// The same for what waits in a queue.
+/// Parses the maximum length of a queue, at least 1.
 pub(super) fn queue(text: &str) -> Result<u16, String> {
     up_to(text, u16::MAX)
         .ok_or_else(|| format!("write a whole number from 1 to {}, such as 64", u16::MAX))
 }
 
-/// Reads how deep a message may nest: deeper than this is never read.
+/// Parses the maximum nesting of a message. Deeper messages than 127 levels are never read.
 pub(super) fn depth(text: &str) -> Result<u8, String> {
     up_to(text, 127).ok_or_else(|| "write a whole number from 1 to 127, such as 64".to_owned())
 }
@@ -99,7 +99,7 @@ fn up_to<T: std::str::FromStr + PartialOrd + From<u8>>(text: &str, most: T) -> O
     text.parse().ok().filter(|number| (T::from(1)..=most).contains(number))
 }
 
-/// Reads `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
+/// Parses `500ms`, `30s`, `5m` or `1h`; a bare number counts seconds.
 pub(super) fn length(text: &str) -> Result<Duration, String> {
     let digits = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
     let (number, unit) = text.split_at(digits);
@@ -114,12 +114,12 @@ pub(super) fn length(text: &str) -> Result<Duration, String> {
     total.map(Duration::from_millis).ok_or_else(|| NO_TIME.to_owned())
 }
 
-/// The same where no time at all makes no sense.
+/// Parses a time as [`length`] does, but refuses zero.
 pub(super) fn time(text: &str) -> Result<Duration, String> {
     length(text).and_then(|time| if time.is_zero() { Err(NO_TIME.to_owned()) } else { Ok(time) })
 }
 
-/// A lease. Its owner renews it three times within its length, and a repeated call may have to wait for its end.
+/// Parses the length of a lease. Its owner renews it three times within this time, and a retry may have to wait for its end.
 pub(super) fn lease(text: &str) -> Result<Duration, String> {
     let time = length(text)?;
     if (Duration::from_secs(1)..=Duration::from_secs(60 * 60)).contains(&time) {

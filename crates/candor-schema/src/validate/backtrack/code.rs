@@ -1,33 +1,33 @@
-//! From a tree to instructions.
+//! Compiles a tree into instructions.
 
 use super::Program;
 use super::tree::{Assertion, PatternNode, Tree, bytes_of};
 
-/// What the machine does next. Places in the code and slots are numbers.
+/// One instruction of the machine. Positions in the code and slots are numbers.
 #[derive(Clone, Copy)]
 pub(super) enum Instruction {
-    /// One character of a set, before or behind.
+    /// Matches one character of a set, after the position or before it (`back`).
     Set {
         set: u32,
         back: bool,
     },
     Assert(Assertion),
-    /// What a group matched.
+    /// Matches the text that a group matched.
     Group {
         group: u32,
         fold: bool,
         back: bool,
     },
-    /// Goes to the first place, and to the second if that fails.
+    /// Continues at the first position, and at the second if that fails.
     Split(u32, u32),
     Jump(u32),
-    /// Notes the position.
+    /// Stores the position in the text.
     Save(u32),
-    /// Forgets what the slots from the first to before the second hold.
+    /// Clears the slots from the first to before the second.
     Forget(u32, u32),
-    /// Fails if the position is the one that was noted.
+    /// Fails if the position is the stored one.
     Moved(u32),
-    /// What follows must match here, or must not; then the code goes on at `end`.
+    /// The code that follows must match here, or must not; then the machine continues at `end`.
     Look {
         negated: bool,
         end: u32,
@@ -52,9 +52,9 @@ pub(super) fn compile(tree: Tree, room: usize) -> Result<Program, String> {
 
 struct Writer {
     code: Vec<Instruction>,
-    /// How many instructions there may be.
+    /// Maximum number of instructions.
     most: usize,
-    /// What groups match matters.
+    /// The pattern has back-references, so the machine must store what groups match.
     refers: bool,
     slots: usize,
 }
@@ -72,7 +72,7 @@ impl Writer {
         Ok(self.code.len() - 1)
     }
 
-    /// Writes a part that is matched forwards, or backwards for what must be behind.
+    /// Writes a part that is matched forward, or backward in a look-behind.
     fn node(&mut self, node: &PatternNode, back: bool) -> Result<(), String> {
         match node {
             PatternNode::Set(set) => {
@@ -131,7 +131,7 @@ impl Writer {
         let PatternNode::Repeat { inner, least, most, greedy, groups } = node else {
             return Ok(());
         };
-        // Counted rounds are written one by one.
+        // Counted rounds are written out one by one.
         let forgets = self.refers && !groups.is_empty();
         let forget = Instruction::Forget(number(2 * groups.start), number(2 * groups.end));
         let round = |writer: &mut Self| -> Result<(), String> {
@@ -144,14 +144,14 @@ impl Writer {
             let before = self.code.len();
             round(self)?;
             if self.code.len() == before {
-                // It matches nothing, as often as it likes.
+                // A round without instructions matches the empty text, however often it runs.
                 return Ok(());
             }
         }
         let slot = self.slots;
         let is_empty = may_be_empty(inner);
         self.slots += usize::from(is_empty && *most != Some(*least));
-        // A round that matches nothing would go on for ever, and ECMAScript does not count it.
+        // A round that matches nothing would loop forever, and ECMAScript does not count it.
         let guarded = |writer: &mut Self| -> Result<(), String> {
             if is_empty {
                 writer.push(Instruction::Save(number(slot)))?;
@@ -185,7 +185,7 @@ impl Writer {
     }
 }
 
-/// Returns true unless every match has a character.
+/// Returns true unless every match has at least one character.
 fn may_be_empty(node: &PatternNode) -> bool {
     match node {
         PatternNode::Set(_) => false,
@@ -197,7 +197,7 @@ fn may_be_empty(node: &PatternNode) -> bool {
     }
 }
 
-/// Code has fewer instructions than `u32` counts: its room is a few megabytes.
+/// Converts an index. Code is limited to a few megabytes, so `u32` can count its instructions.
 fn number(of: usize) -> u32 {
     u32::try_from(of).unwrap_or(u32::MAX)
 }

@@ -1,21 +1,21 @@
-//! Instructions that run on a text.
+//! Runs instructions on a text.
 
 use super::super::run::Run;
 use super::Program;
 use super::code::Instruction;
 use super::tree::Assertion;
 
-/// How much the machine may have to come back to: some twenty megabytes.
+/// Maximum number of frames on the stack: some twenty megabytes.
 const DEEPEST: usize = 1 << 20;
 
 /// No position.
 const NOWHERE: usize = usize::MAX;
 
-/// What the machine comes back to.
+/// What the machine does when it backtracks.
 enum Frame {
-    /// Another way to go on.
+    /// Tries an alternative.
     Try { place: u32, at: usize },
-    /// What a slot held before.
+    /// Restores what a slot held before.
     Undo { slot: u32, held: usize },
 }
 
@@ -36,20 +36,20 @@ pub(super) fn matches(program: &Program, text: &str, run: &mut Run) -> bool {
 }
 
 impl Machine<'_> {
-    /// Runs from a place in the code to its end. Slots keep what they hold after a match only.
+    /// Runs the code from a place until it matches or fails. Slots keep what they hold only after a match.
     fn run(&mut self, place: u32, at: usize, run: &mut Run) -> bool {
         let base = self.frames.len();
         let (mut place, mut at) = (place, at);
         loop {
             run.charge(1);
             if run.is_spent() || self.frames.len() > DEEPEST {
-                // What is left undone is of no use: the answer counts for nothing.
+                // Slots need no undo, because the answer does not count.
                 run.give_up();
                 return false;
             }
             let next = match self.program.code[place as usize] {
                 Instruction::Match => {
-                    // Whoever looks around does not come back into what was found.
+                    // A look-around is not entered again, so its alternatives are dropped.
                     let kept = self.frames.drain(base..);
                     let undo: Vec<Frame> =
                         kept.filter(|frame| matches!(frame, Frame::Undo { .. })).collect();
@@ -98,7 +98,7 @@ impl Machine<'_> {
         }
     }
 
-    /// The next way to go on, with the slots as they were.
+    /// Restores slots up to the next alternative, and returns that alternative.
     fn back(&mut self, base: usize) -> Option<(u32, usize)> {
         while self.frames.len() > base {
             match self.frames.pop()? {
@@ -139,7 +139,7 @@ impl Machine<'_> {
         }
     }
 
-    /// Where a character of a set ends.
+    /// Returns the position after a character of a set.
     fn character(&self, set: u32, at: usize, back: bool) -> Option<usize> {
         let c = if back { self.before(at) } else { self.behind(at) }?;
         let set = &self.program.sets[set as usize];
@@ -148,7 +148,7 @@ impl Machine<'_> {
         fits.then(|| if back { at - c.len_utf8() } else { at + c.len_utf8() })
     }
 
-    /// Where the text ends that a group matched. One that has not matched is empty.
+    /// Returns the position after a repetition of what a group matched. A group that has not matched is empty.
     fn again(&self, group: u32, fold: bool, at: usize, back: bool, run: &mut Run) -> Option<usize> {
         let [start, end] = [2 * group, 2 * group + 1].map(|slot| self.slots[slot as usize]);
         if start == NOWHERE || end == NOWHERE {

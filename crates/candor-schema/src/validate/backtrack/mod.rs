@@ -1,15 +1,15 @@
-//! Patterns with look-around and back-references, which no linear engine runs: a machine that backtracks, with a limit.
+//! A backtracking engine with a limit, for patterns with look-around and back-references, which no linear engine runs.
 //!
 //! | file | what it holds |
 //! |---|---|
-//! | `tree` | from a pattern to a tree |
-//! | `code` | from a tree to instructions |
-//! | `machine` | instructions that run on a text |
+//! | `tree` | parses a pattern into a tree |
+//! | `code` | compiles a tree into instructions |
+//! | `machine` | runs instructions on a text |
 //!
-//! Each instruction takes a step from the budget of the check ([`Run`]), so a hostile pattern ends as any other costly
-//! check does: the value is refused, with an error that says so. The limits of ready-made engines count something else: a
-//! thousand backtracks, each of which reads a long text, take seconds. Those engines also differ from ECMAScript where
-//! a back-reference names a group that has not matched.
+//! Each instruction takes a step from the budget of the check ([`Run`]). So a hostile pattern ends as any other costly check
+//! does: the value is refused, with an error that says so. The limits of existing engines count something else: a thousand
+//! backtracks, each of which reads a long text, take seconds. Those engines also differ from ECMAScript if a back-reference
+//! names a group that has not matched.
 
 mod code;
 mod machine;
@@ -23,9 +23,9 @@ use tree::Set;
 pub(super) struct Program {
     code: Vec<Instruction>,
     sets: Vec<Set>,
-    /// How many positions the machine remembers.
+    /// How many positions the machine stores.
     slots: usize,
-    /// It matches nowhere but at the beginning.
+    /// It matches only at the beginning.
     anchored: bool,
 }
 
@@ -35,7 +35,7 @@ impl Program {
         code::compile(tree::parse(pattern, room)?, room)
     }
 
-    /// About how many bytes it has in memory.
+    /// Returns about how many bytes it takes in memory.
     pub(super) fn size(&self) -> usize {
         tree::bytes_of(&self.sets) + size_of_val(&*self.code)
     }
@@ -81,7 +81,7 @@ mod tests {
             (r"^(a)?b\1$", "b", "ba"),
             (r"^\1(a)$", "a", "aa"),
             (r"^(a\1)$", "a", "aa"),
-            // Each round forgets what the groups in it matched.
+            // Each round clears what the groups in it matched.
             (r"^(?:(a)|b)*\1$", "ab", "aba"),
             (r"^(?:(a)|(b))*=\2$", "ab=b", "ab=a"),
             // Backwards, a later group is matched before an earlier one.

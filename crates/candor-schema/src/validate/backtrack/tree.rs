@@ -1,4 +1,4 @@
-//! From a pattern to a tree.
+//! Parses a pattern into a tree.
 
 use std::collections::HashMap;
 use std::ops::Range;
@@ -9,7 +9,7 @@ use regex_syntax::hir::{Class, HirKind};
 use super::super::patterns::grammar;
 use super::super::reader::{ANYTHING, LINE_ENDS, Reader};
 
-/// How deep groups may be nested.
+/// Maximum nesting of groups.
 const DEEPEST: usize = 128;
 
 /// The characters of a class: ranges in order, both ends included.
@@ -21,7 +21,7 @@ pub(super) enum PatternNode {
     Set(usize),
     Assertion(Assertion),
     Capture(usize, Box<PatternNode>),
-    /// What a group matched.
+    /// The text that a group matched.
     Back {
         group: usize,
         fold: bool,
@@ -53,16 +53,16 @@ pub(super) enum Assertion {
     NoBoundary,
 }
 
-/// A pattern that has been read.
+/// A parsed pattern.
 pub(super) struct Tree {
     pub(super) root: PatternNode,
     pub(super) sets: Vec<Set>,
     pub(super) groups: usize,
-    /// A part of the pattern asks what a group matched.
+    /// The pattern has back-references.
     pub(super) refers: bool,
 }
 
-/// Reads a pattern whose sets take at most `room` bytes, or says what is wrong with it.
+/// Parses a pattern whose sets take at most `room` bytes, or says what is wrong with it.
 pub(super) fn parse(pattern: &str, room: usize) -> Result<Tree, String> {
     let mut parser = Parser {
         reader: Reader { rest: pattern.chars().peekable() },
@@ -94,7 +94,8 @@ pub(super) fn parse(pattern: &str, room: usize) -> Result<Tree, String> {
     Ok(Tree { root, sets, groups, refers })
 }
 
-/// Names may be referred to before their group, so references carry the place of the name until now.
+/// Resolves references by name. A reference may precede its group, so until now it holds the index of its name, counted down
+/// from `usize::MAX`.
 fn resolve(node: &mut PatternNode, groups: usize, of: &dyn Fn(usize) -> usize) {
     match node {
         PatternNode::Back { group, .. } if *group > groups => *group = of(usize::MAX - *group),
@@ -110,7 +111,7 @@ fn resolve(node: &mut PatternNode, groups: usize, of: &dyn Fn(usize) -> usize) {
     }
 }
 
-/// About how many bytes sets take.
+/// Returns about how many bytes sets take.
 pub(super) fn bytes_of(sets: &[Set]) -> usize {
     sets.iter().map(|set| size_of_val(&**set) + 64).sum()
 }
@@ -159,7 +160,7 @@ impl Parser<'_> {
         Ok(PatternNode::Sequence(nodes))
     }
 
-    /// One item without its count; none if it is flags.
+    /// Parses one item without its count. Returns `None` for flags.
     fn item(&mut self) -> Result<Option<PatternNode>, String> {
         let Some(c) = self.reader.rest.next() else { return Ok(None) };
         Ok(Some(match c {
@@ -310,7 +311,7 @@ impl Parser<'_> {
         ahead.rest.next().is_some() && ahead.counts()
     }
 
-    /// A part with the count that follows it.
+    /// Parses the count that follows a part.
     fn repeated(&mut self, node: PatternNode, first_group: usize) -> Result<PatternNode, String> {
         let (least, most) = match self.reader.rest.peek().copied() {
             Some('*') => (0, None),
@@ -338,7 +339,7 @@ impl Parser<'_> {
     }
 }
 
-/// The characters of a class in the syntax of the linear engine.
+/// Returns the characters of a class that is in the syntax of the linear engine.
 fn ranges(class: &str) -> Result<Set, String> {
     let hir = syntax::parse_with(class, &grammar()).map_err(|error| {
         let text = error.to_string();

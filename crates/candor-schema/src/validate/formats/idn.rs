@@ -1,11 +1,11 @@
-//! Internationalised names: `idn-hostname`, `idn-email`, and the labels of a `hostname` that are Punycode.
+//! Internationalized names: `idn-hostname`, `idn-email`, and the labels of a `hostname` that are Punycode.
 //!
-//! The rules of RFC 5892 for characters in context are checked, and Punycode is decoded. What Unicode knows about each
-//! character beyond letters and digits would take its tables; so some names pass here that a registry would not accept.
+//! This module checks the RFC 5892 rules for characters in context, and decodes Punycode. It does not have Unicode's tables
+//! for other properties of characters, so it accepts some names that a registry would refuse.
 
 use super::net;
 
-/// A host name of RFC 5890, in letters of any script.
+/// Returns true for a host name of RFC 5890, in letters of any script.
 pub(super) fn is_hostname(text: &str) -> bool {
     // Dots of other scripts separate labels too.
     let labels: Vec<&str> = text.split(['.', '\u{3002}', '\u{ff0e}', '\u{ff61}']).collect();
@@ -20,12 +20,12 @@ pub(super) fn is_hostname(text: &str) -> bool {
     length <= 253
 }
 
-/// A host name in ASCII whose labels, where they are Punycode, stand for proper ones.
+/// Returns true for an ASCII host name whose Punycode labels decode to valid ones.
 pub(super) fn is_ascii_hostname(text: &str) -> bool {
     net::is_ascii_hostname(text) && text.split('.').all(is_label)
 }
 
-/// A mailbox with letters of any script.
+/// Returns true for a mailbox with letters of any script.
 pub(super) fn is_email(text: &str) -> bool {
     net::is_mailbox(text, is_hostname)
 }
@@ -43,13 +43,13 @@ fn is_label(label: &str) -> bool {
     is_foreign(label)
 }
 
-/// A label with letters beyond ASCII.
+/// Returns true for a valid label with letters beyond ASCII.
 fn is_foreign(label: &str) -> bool {
     let third_and_fourth = label.chars().skip(2).take(2).eq("--".chars());
     !third_and_fourth && !label.starts_with('-') && !label.ends_with('-') && fits_context(label)
 }
 
-/// Whether each character may stand where it stands (RFC 5892, appendix A, and its exceptions).
+/// Returns true if each character is allowed in its context (RFC 5892, appendix A, and its exceptions).
 fn fits_context(label: &str) -> bool {
     let chars: Vec<char> = label.chars().collect();
     let any = |range: fn(char) -> bool| chars.iter().any(|c| range(*c));
@@ -89,7 +89,8 @@ fn is_japanese(c: char) -> bool {
         || matches!(c, '\u{3400}'..='\u{4dbf}' | '\u{4e00}'..='\u{9fff}' | '\u{2_0000}'..='\u{3_ffff}')
 }
 
-/// Signs that take a vowel away, after which joiners have a meaning: one in each block of the Indic scripts.
+/// Returns true for a virama: a sign that removes a vowel, after which joiners have a meaning. Each block of the Indic scripts
+/// has one.
 fn is_virama(c: char) -> bool {
     matches!(
         c,
@@ -111,13 +112,14 @@ fn is_virama(c: char) -> bool {
     )
 }
 
-/// Between letters of a script that is written joined a non-joiner has a meaning.
+/// Returns true between letters of a joined script, where a non-joiner has a meaning.
 fn joins(chars: &[char], at: usize) -> bool {
     let joined = |c: &char| matches!(c, '\u{620}'..='\u{6ff}' | '\u{710}'..='\u{74f}');
     chars[..at].last().is_some_and(joined) && chars.get(at + 1).is_some_and(joined)
 }
 
-/// Marks that the standard library does not tell from symbols stand in few blocks.
+/// Returns true if a character may be a mark. The standard library does not tell marks from symbols, but they are in few
+/// blocks.
 fn may_be_mark(c: char) -> bool {
     is_known_mark(c)
         || matches!(c, '\u{900}'..='\u{1cff}' | '\u{a800}'..='\u{abff}' | '\u{1_1000}'..='\u{1_1fff}')
@@ -148,7 +150,7 @@ const BASE: u32 = 36;
 const LEAST: u32 = 1;
 const MOST: u32 = 26;
 
-/// How the bias moves after each character.
+/// Returns the bias for the next character.
 fn adapted(delta: u32, characters: u32, first: bool) -> u32 {
     let mut delta = if first { delta / 700 } else { delta / 2 };
     delta += delta / characters;
@@ -193,13 +195,13 @@ fn decode(text: &str) -> Option<String> {
     Some(out.into_iter().collect())
 }
 
-/// How long a label is in ASCII.
+/// Returns the length of a label in ASCII.
 fn encoded_length(label: &str) -> Option<usize> {
     if label.is_ascii() {
         return Some(label.len());
     }
     let chars: Vec<u32> = label.chars().map(u32::from).collect();
-    // Longer ones do not fit anyhow, and encoding takes the square of the length.
+    // Longer labels are invalid in any case, and encoding takes quadratic time.
     if chars.len() > 63 {
         return None;
     }

@@ -1,10 +1,10 @@
-//! Formats of strings. One that is known is checked, because whoever wrote it meant it; others are left alone.
+//! String formats. A known format is checked, because an author who writes it expects that. Others are ignored.
 //!
 //! | file | formats |
 //! |---|---|
 //! | `time` | `date`, `time`, `date-time`, `duration`, and those without an offset that schemars names |
 //! | `net` | `hostname`, `email`, `ipv4`, `ipv6` |
-//! | `idn` | `idn-hostname`, `idn-email`, and what hosts are in Punycode |
+//! | `idn` | `idn-hostname`, `idn-email`, and the Punycode in a `hostname` |
 //! | `uri` | `uri`, `uri-reference`, `iri`, `iri-reference` |
 //! | `template` | `uri-template` |
 //! | `pointer` | `json-pointer`, `relative-json-pointer`, `uuid` |
@@ -20,12 +20,12 @@ use super::draft::Draft;
 use super::patterns::is_pattern;
 use super::run::Run;
 
-/// How a format is checked.
+/// The check of a format.
 #[derive(Clone, Copy)]
 pub(super) struct Format(fn(&str) -> bool);
 
 impl Format {
-    /// The format of a name, if the draft knows it.
+    /// Returns the format with a name, if the draft has it.
     pub(super) fn named(name: &str, draft: Draft) -> Option<Self> {
         use Draft::{Four, Nineteen, Seven, Six};
         let (since, check): (Draft, fn(&str) -> bool) = match name {
@@ -37,7 +37,7 @@ impl Format {
             "duration" => (Nineteen, time::is_duration),
             "email" => (Four, net::is_email),
             "idn-email" => (Four, idn::is_email),
-            // The old drafts mean RFC 1034, which knows nothing of Punycode.
+            // The old drafts mean RFC 1034, which has no Punycode.
             "hostname" if draft < Seven => (Four, net::is_ascii_hostname),
             "hostname" => (Seven, idn::is_ascii_hostname),
             "idn-hostname" => (Seven, idn::is_hostname),

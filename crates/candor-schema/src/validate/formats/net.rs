@@ -10,7 +10,7 @@ pub(super) fn is_ipv6(text: &str) -> bool {
     text.parse::<Ipv6Addr>().is_ok()
 }
 
-/// Labels of letters, digits and inner hyphens (RFC 1123).
+/// Returns true if a text has labels of letters, digits and inner hyphens (RFC 1123).
 pub(super) fn is_ascii_hostname(text: &str) -> bool {
     (1..=253).contains(&text.len()) && text.split('.').all(is_ascii_label)
 }
@@ -22,12 +22,12 @@ fn is_ascii_label(label: &str) -> bool {
         && label.bytes().all(|byte| byte.is_ascii_alphanumeric() || byte == b'-')
 }
 
-/// An address of RFC 5321, without comments.
+/// Returns true for an address of RFC 5321, without comments.
 pub(super) fn is_email(text: &str) -> bool {
     text.is_ascii() && is_mailbox(text, super::idn::is_ascii_hostname)
 }
 
-/// A mailbox whose domain is judged by `is_hostname`.
+/// Returns true for a mailbox; `is_hostname` checks its domain.
 pub(super) fn is_mailbox(text: &str, is_hostname: fn(&str) -> bool) -> bool {
     let Some((local, domain)) = text.rsplit_once('@') else { return false };
     if local.len() > 64 || domain.len() > 254 {

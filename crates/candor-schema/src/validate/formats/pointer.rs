@@ -5,7 +5,7 @@ pub(super) fn is_pointer(text: &str) -> bool {
         && text.split('~').skip(1).all(|rest| rest.starts_with(['0', '1']))
 }
 
-/// How many levels up, and then a pointer or `#`.
+/// Returns true for a number of levels up, followed by a pointer or `#`.
 pub(super) fn is_relative_pointer(text: &str) -> bool {
     let digits = text.bytes().take_while(u8::is_ascii_digit).count();
     let (up, rest) = text.split_at(digits);

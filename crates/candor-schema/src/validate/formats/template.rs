@@ -1,4 +1,4 @@
-//! Templates of URIs (RFC 6570), up to level 4.
+//! URI templates (RFC 6570), up to level 4.
 
 pub(super) fn is_template(text: &str) -> bool {
     let mut rest = text;
@@ -44,7 +44,7 @@ fn is_variable(text: &str) -> bool {
     name.split('.').all(|part| !part.is_empty() && part.chars().all(known)) && percents_fit(name)
 }
 
-/// Whether two hexadecimal digits follow each percent sign.
+/// Returns true if two hexadecimal digits follow each percent sign.
 pub(super) fn percents_fit(text: &str) -> bool {
     text.split('%').skip(1).all(|rest| {
         let digits = rest.as_bytes().get(..2);

@@ -1,6 +1,6 @@
 //! Dates and times of RFC 3339.
 
-/// `YYYY-MM-DD`, a day that there was or will be.
+/// Returns true for `YYYY-MM-DD`, if the calendar has that day.
 pub(super) fn is_date(text: &str) -> bool {
     let [y1, y2, y3, y4, b'-', m1, m2, b'-', d1, d2] = text.as_bytes() else { return false };
     let (Some(century), Some(year), Some(month), Some(day)) =
@@ -20,7 +20,7 @@ pub(super) fn is_date(text: &str) -> bool {
     (1..=days).contains(&day)
 }
 
-/// `HH:MM:SS` and parts of seconds, and what is after them.
+/// Parses `HH:MM:SS` and fractions of a second. Also returns the rest of the text.
 fn clock(text: &str) -> Option<(i32, i32, i32, &[u8])> {
     let [h1, h2, b':', m1, m2, b':', s1, s2, rest @ ..] = text.as_bytes() else { return None };
     let (hour, minute, second) = (pair(*h1, *h2)?, pair(*m1, *m2)?, pair(*s1, *s2)?);
@@ -40,21 +40,21 @@ fn clock(text: &str) -> Option<(i32, i32, i32, &[u8])> {
     Some((hour, minute, second, rest))
 }
 
-/// A time without an offset. The seconds may be left out: chrono reads such a time, too.
+/// Returns true for a time without an offset. The seconds are optional: chrono reads such a time, too.
 pub(super) fn is_partial_time(text: &str) -> bool {
     let has_no_seconds = text.len() == "HH:MM".len();
     let text = if has_no_seconds { format!("{text}:00") } else { text.to_owned() };
     clock(&text).is_some_and(|(.., rest)| rest.is_empty())
 }
 
-/// A date, `T`, and a time without an offset.
+/// Returns true for a date, `T`, and a time without an offset.
 pub(super) fn is_partial_date_time(text: &str) -> bool {
     text.split_once('T').is_some_and(|(date, time)| {
         is_date(date) && clock(time).is_some_and(|(.., rest)| rest.is_empty())
     })
 }
 
-/// `HH:MM:SS`, parts of seconds, and `Z` or an offset.
+/// Returns true for `HH:MM:SS`, fractions of a second, and `Z` or an offset.
 pub(super) fn is_time(text: &str) -> bool {
     let Some((hour, minute, second, rest)) = clock(text) else { return false };
     let offset = match rest {
@@ -72,7 +72,7 @@ pub(super) fn is_time(text: &str) -> bool {
     second < 60 || (hour * 60 + minute - offset).rem_euclid(24 * 60) == 23 * 60 + 59
 }
 
-/// A date, `T`, and a time.
+/// Returns true for a date, `T`, and a time.
 pub(super) fn is_date_time(text: &str) -> bool {
     match (text.get(..10), text.as_bytes().get(10), text.get(11..)) {
         (Some(date), Some(b'T' | b't'), Some(time)) => is_date(date) && is_time(time),
@@ -80,7 +80,7 @@ pub(super) fn is_date_time(text: &str) -> bool {
     }
 }
 
-/// `P1Y2M3DT4H5M6S` or `P7W`: units in order, and none left out between two.
+/// Returns true for `P1Y2M3DT4H5M6S` or `P7W`: units in order, without gaps.
 pub(super) fn is_duration(text: &str) -> bool {
     let Some(text) = text.strip_prefix('P') else { return false };
     if let Some(weeks) = text.strip_suffix('W') {
@@ -96,7 +96,7 @@ pub(super) fn is_duration(text: &str) -> bool {
     }
 }
 
-/// Whether a text is numbers with neighbouring units.
+/// Returns true if a text is numbers with consecutive units.
 fn is_run_of(text: &str, units: &str) -> bool {
     let mut expected: Option<usize> = None;
     let mut rest = text;

@@ -3,7 +3,7 @@
 use super::net;
 use super::template::percents_fit;
 
-/// Which characters may stand beyond ASCII.
+/// Whether characters beyond ASCII are allowed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Letters {
     Ascii,
@@ -34,13 +34,13 @@ fn is_absolute(text: &str, letters: Letters) -> bool {
         && is_rest(rest, letters)
 }
 
-/// A relative reference: its first segment must not look like a scheme.
+/// Returns true for a relative reference. Its first segment must not look like a scheme.
 fn is_relative(text: &str, letters: Letters) -> bool {
     let first = text.split(['/', '?', '#']).next().unwrap_or_default();
     !first.contains(':') && is_rest(text, letters)
 }
 
-/// Authority, path, query and fragment.
+/// Returns true for authority, path, query and fragment.
 fn is_rest(text: &str, letters: Letters) -> bool {
     let (text, fragment) = split(text, '#');
     let (text, query) = split(text, '?');
@@ -101,7 +101,7 @@ fn is_ip_literal(text: &str) -> bool {
     }
 }
 
-/// Whether a text has only characters that need no escape, those in `also`, and escapes.
+/// Returns true if a text has only characters that need no escape, those in `also`, and escapes.
 fn is_of(text: &str, also: &str, letters: Letters) -> bool {
     let fits = |c: char| match c {
         _ if c.is_ascii_alphanumeric() => true,
@@ -111,7 +111,7 @@ fn is_of(text: &str, also: &str, letters: Letters) -> bool {
     text.chars().all(fits) && percents_fit(text)
 }
 
-/// `ucschar` of RFC 3987.
+/// Returns true for `ucschar` of RFC 3987.
 fn is_letter(c: char) -> bool {
     let code = u32::from(c);
     let in_plane = (code & 0xffff) <= 0xfffd;
@@ -120,7 +120,7 @@ fn is_letter(c: char) -> bool {
         || ((0xe_1000..0xf_0000).contains(&code) && in_plane)
 }
 
-/// `iprivate` of RFC 3987.
+/// Returns true for `iprivate` of RFC 3987.
 fn is_private(c: char) -> bool {
     let code = u32::from(c);
     matches!(code, 0xe000..=0xf8ff) || (code >= 0xf_0000 && (code & 0xffff) <= 0xfffd)
