@@ -31,7 +31,7 @@ pub struct ToolView<'a> {
     /// The effect by argument, one line for each row, if the tool has an effect table.
     pub effects: Vec<String>,
     /// The policy's verdict on the worst case.
-    pub judgement: Verdict,
+    pub verdict: Verdict,
     /// The tool that undoes a call.
     pub undo: Option<&'a str>,
     /// A less harmful tool to prefer.
@@ -88,7 +88,7 @@ impl Catalogue {
                 Effects::Table(table) if found.is_dynamic() => table.in_words(),
                 _ => Vec::new(),
             },
-            judgement: parts.policy.judge(entry, worst.hints),
+            verdict: parts.policy.verdict(entry, worst.hints),
             undo: safeguards.undo.as_deref(),
             instead: safeguards.instead.as_deref(),
             preview: entry.preview_name.as_deref(),

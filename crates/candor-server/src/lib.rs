@@ -16,7 +16,7 @@
 //! | checks before a call starts: plans, rate limits, serial groups | `admission` |
 //! | calls with a record, and audit rows | `ledger`; the durable store: [`store`] |
 //! | policy and approvals | `gate` |
-//! | requests from the same process, such as REST and the console | [`Visit`], [`Catalogue`], [`Foresight`] |
+//! | requests from the same process, such as REST and the console | [`Visit`], [`Catalogue`], [`Decision`] |
 //! | what an operator sees and does | [`desk`]; text that is safe to display: `people` |
 //! | authentication | [`auth`] |
 //! | trace ids, which connect an error to its log lines | `trace` |
@@ -40,11 +40,11 @@ mod changes;
 mod completion;
 mod ctx;
 mod deadline;
+mod decision;
 pub mod desk;
 mod dispatch;
 mod engine;
 mod exchange;
-mod foresight;
 mod form;
 mod gate;
 mod hex;
@@ -90,8 +90,8 @@ pub use catalogue::{Catalogue, ToolView};
 pub use changes::Changes;
 pub use completion::IntoProposals;
 pub use ctx::Ctx;
+pub use decision::{Decision, DecisionId, NextStep, RecordStatus};
 pub use engine::Engine;
-pub use foresight::{Foresight, NextStep, RecordStatus};
 pub use form::FormAnswer;
 pub use gate::{ArgumentPattern, PatternError};
 pub use ledger::{Audit, KeepArguments};

@@ -190,13 +190,10 @@ async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
     }
     let engine = server().tools_from(provide).build().unwrap();
     let visit = engine.visit(Principal::anonymous());
-    let foreseen = visit.foresee("t", &raw(&json!({"a": 1}))).await.unwrap();
-    let [problem] = &foreseen.invalid[..] else { panic!("{:?}", foreseen.invalid) };
+    let foreseen = visit.decide("t", &raw(&json!({"a": 1}))).await.unwrap();
+    let [problem] = &foreseen.problems[..] else { panic!("{:?}", foreseen.problems) };
     assert!(problem.pointer.is_empty() && problem.problem.starts_with(why), "{problem:?}");
-    assert!(
-        !foreseen.exact && foreseen.effective.hints.is_destructive(),
-        "nothing is promised of it"
-    );
+    assert!(!foreseen.exact && foreseen.effect.hints.is_destructive(), "nothing is promised of it");
     // A list that never changes is for its author to mend, before anybody is served.
     let error = server().tools_from(vec![broken()]).build().err().unwrap().to_string();
     assert!(error.starts_with("tool \"t\": input schema: "), "{error}");

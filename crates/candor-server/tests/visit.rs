@@ -15,8 +15,8 @@ use candor_server::store::{
 };
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::{
-    ArgumentPattern, AskLevel, CallEvent, Ctx, Engine, Foresight, RecordStatus, Server, Verdict,
-    Visit,
+    ArgumentPattern, AskLevel, CallEvent, Ctx, Decision, Engine, NextStep, RecordStatus, Server,
+    Verdict, Visit,
 };
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
@@ -50,8 +50,8 @@ fn visit(engine: &Engine) -> Visit {
     engine.visit(Principal::new("alice"))
 }
 
-async fn foresee(visit: &Visit, arguments: Value) -> Foresight {
-    visit.foresee("manage", &raw(&arguments)).await.unwrap()
+async fn decide(visit: &Visit, arguments: Value) -> Decision {
+    visit.decide("manage", &raw(&arguments)).await.unwrap()
 }
 
 fn params(arguments: &Value) -> Object {
@@ -75,18 +75,18 @@ async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
 async fn foresight_is_about_these_arguments_and_does_nothing() {
     let (engine, runs) = files(AskLevel::Destructive);
     let alice = visit(&engine);
-    let reads = foresee(&alice, json!({"path": "a", "action": "read"})).await;
-    assert_eq!((reads.effective.hints, reads.exact), (Hints::READS, true));
-    assert_eq!(reads.judgement, Verdict::Allow);
-    let deletes = foresee(&alice, json!({"path": "a", "action": "delete"})).await;
-    assert!(deletes.effective.hints.is_destructive() && deletes.invalid.is_empty());
-    assert_eq!(deletes.effective.sources[1], HintSource::Resolved);
-    assert_eq!((deletes.judgement, deletes.standing), (Verdict::Ask, None));
-    let half = foresee(&alice, json!({"action": "read"})).await;
-    assert_eq!(half.invalid[0].pointer, "/path");
-    assert!(!half.exact && half.effective.hints.is_read_only(), "what is known is enough for that");
-    assert!(alice.foresee("nothing", &raw(&json!({}))).await.is_err());
-    assert!(alice.foresee("manage", &raw(&json!([]))).await.is_err());
+    let reads = decide(&alice, json!({"path": "a", "action": "read"})).await;
+    assert_eq!((reads.effect.hints, reads.exact), (Hints::READS, true));
+    assert_eq!(reads.verdict, Verdict::Allow);
+    let deletes = decide(&alice, json!({"path": "a", "action": "delete"})).await;
+    assert!(deletes.effect.hints.is_destructive() && deletes.problems.is_empty());
+    assert_eq!(deletes.effect.sources[1], HintSource::Resolved);
+    assert_eq!((deletes.verdict, deletes.record), (Verdict::Ask, None));
+    let half = decide(&alice, json!({"action": "read"})).await;
+    assert_eq!(half.problems[0].pointer, "/path");
+    assert!(!half.exact && half.effect.hints.is_read_only(), "what is known is enough for that");
+    assert!(alice.decide("nothing", &raw(&json!({}))).await.is_err());
+    assert!(alice.decide("manage", &raw(&json!([]))).await.is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 0);
     assert!(engine.recent_calls().is_empty());
 }
@@ -97,18 +97,18 @@ async fn what_is_on_record_is_said_before_the_call() {
     let alice = visit(&engine).key(Some("k".to_owned()));
     let (read, other) =
         (json!({"path": "a", "action": "read"}), json!({"path": "b", "action": "read"}));
-    assert_eq!(foresee(&alice, read.clone()).await.standing, None);
+    assert_eq!(decide(&alice, read.clone()).await.record, None);
     alice.clone().ask("tools/call", params(&read)).await.unwrap();
-    let known = foresee(&alice, read.clone()).await.standing;
+    let known = decide(&alice, read.clone()).await.record;
     assert!(matches!(known, Some(RecordStatus::Replay { .. })), "{known:?}");
-    assert_eq!(foresee(&alice, other).await.standing, Some(RecordStatus::Reused));
+    assert_eq!(decide(&alice, other).await.record, Some(RecordStatus::Reused));
     let bob = engine.visit(Principal::new("bob")).key(Some("k".to_owned()));
-    assert_eq!(foresee(&bob, read).await.standing, None, "of others nothing is said");
+    assert_eq!(decide(&bob, read).await.record, None, "of others nothing is said");
 
     let delete = json!({"path": "a", "action": "delete"});
     let alice = visit(&engine);
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
-    let waits = foresee(&alice, delete.clone()).await.standing;
+    let waits = decide(&alice, delete.clone()).await.record;
     assert!(matches!(waits, Some(RecordStatus::Waiting { .. })), "{waits:?}");
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
@@ -116,14 +116,14 @@ async fn what_is_on_record_is_said_before_the_call() {
     let (by, via) = ("olga".to_owned(), ApprovalChannel::Operator);
     let event = Event::Decide { question, by, via, decision: Review::Approve };
     store.apply(&waiting[0].id, event, AuditContext::default()).await.unwrap();
-    let approved = foresee(&alice, delete.clone()).await.standing;
+    let approved = decide(&alice, delete.clone()).await.record;
     assert_eq!(approved, Some(RecordStatus::Approved { by: "olga".to_owned() }));
     alice.clone().ask("tools/call", params(&delete)).await.unwrap();
-    assert_eq!(foresee(&alice, delete).await.standing, None, "the next one is another call");
+    assert_eq!(decide(&alice, delete).await.record, None, "the next one is another call");
 }
 
 #[tokio::test]
-async fn what_is_permitted_for_a_while_is_foreseen_as_that() {
+async fn call_under_a_grant_is_decided_as_allowed() {
     let (engine, runs) = files(AskLevel::Destructive);
     let (alice, store) = (visit(&engine), engine.store().unwrap());
     let delete = json!({"path": "a", "action": "delete"});
@@ -138,14 +138,16 @@ async fn what_is_permitted_for_a_while_is_foreseen_as_that() {
     };
     let grant = store.grant(granting).await.unwrap();
     let other = json!({"path": "b", "action": "delete"});
-    for arguments in [&delete, &other] {
-        let foreseen = foresee(&alice, arguments.clone()).await;
-        assert_eq!((foreseen.judgement, foreseen.standing), (Verdict::Allow, None));
+    for (arguments, has_request) in [(&delete, true), (&other, false)] {
+        let decision = decide(&alice, arguments.clone()).await;
+        assert_eq!((decision.verdict, decision.next), (Verdict::Allow, NextStep::Run));
+        let request = matches!(decision.record, Some(RecordStatus::Waiting { .. }));
+        assert_eq!(request, has_request, "{:?}", decision.record);
         alice.clone().ask("tools/call", params(arguments)).await.unwrap();
     }
     assert_eq!(runs.load(Ordering::SeqCst), 2, "and so they do");
     store.revoke(grant.id, "olga".to_owned()).await.unwrap();
-    assert_eq!(foresee(&alice, other).await.judgement, Verdict::Ask);
+    assert_eq!(decide(&alice, other).await.verdict, Verdict::Ask);
 }
 
 #[tokio::test]
@@ -155,7 +157,7 @@ async fn the_catalogue_knows_of_a_tool_what_is_published_and_what_is_declared() 
     assert_eq!(catalogue.list().len(), 1);
     let listed = catalogue.find("manage").unwrap();
     assert!(listed.dynamic && listed.worst.hints.is_destructive());
-    assert_eq!(listed.judgement, Verdict::Ask);
+    assert_eq!(listed.verdict, Verdict::Ask);
     assert_eq!(listed.effects.len(), 2, "{:?}", listed.effects);
     assert!(catalogue.find("nothing").is_none());
     let about = engine.about();

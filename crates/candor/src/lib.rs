@@ -75,11 +75,11 @@ pub use candor_macros::{args, prompt, prompts, tool, toolbox, tools};
 pub use candor_server::BoxFuture;
 pub use candor_server::{
     About, ArgumentPattern, Arguments, AskError, AskLevel, Audit, BuildError, CacheHint,
-    CacheScope, CallEvent, Catalogue, Changes, ClientInfo, Ctx, Elicit, ElicitAnswer, Engine,
-    Foresight, FormAnswer, FromCtx, IntoProposals, KeepArguments, Limits, Need, PatternError,
-    RecordStatus, Sample, Secret, SecretError, Server, SessionView, State, ToolView, Verdict,
-    Visit, auth, desk, hints, host_name, prompt, protocol, resource, store, testing, tool,
-    transport,
+    CacheScope, CallEvent, Catalogue, Changes, ClientInfo, Ctx, Decision, DecisionId, Elicit,
+    ElicitAnswer, Engine, FormAnswer, FromCtx, IntoProposals, KeepArguments, Limits, Need,
+    NextStep, PatternError, RecordStatus, Sample, Secret, SecretError, Server, SessionView, State,
+    ToolView, Verdict, Visit, auth, desk, hints, host_name, prompt, protocol, resource, store,
+    testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;

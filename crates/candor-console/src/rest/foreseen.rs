@@ -4,7 +4,7 @@ use axum::response::Response;
 use candor_server::desk::{StateWord, state, when};
 use candor_server::hints::{EffectiveHints, HintSource};
 use candor_server::tool::{Violation, code};
-use candor_server::{Foresight, RecordStatus, ToolView};
+use candor_server::{Decision, RecordStatus, ToolView};
 use http::StatusCode;
 use serde_json::{Value, json};
 
@@ -21,7 +21,7 @@ pub(super) async fn validate(
     asked: &ConsoleRequest,
     tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
-    let foreseen = foresee(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
+    let decision = decide(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
         // A client that reads only `valid` finds it.
         let keyword = match problem.status() {
             StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => "format",
@@ -30,7 +30,7 @@ pub(super) async fn validate(
         let error = json!({"path": "", "message": problem.detail(), "keyword": keyword});
         problem.member("valid", false).member("errors", json!([error]))
     })?;
-    let said = match &foreseen.invalid[..] {
+    let said = match &decision.problems[..] {
         [] => json!({"valid": true}),
         invalid => json!({"valid": false, "errors": errors(invalid)}),
     };
@@ -43,19 +43,19 @@ pub(super) async fn annotations(
     tool: &ToolView<'_>,
 ) -> Result<Response, Problem> {
     let key = body::key(asked)?.or_else(|| asked.query("key"));
-    let foreseen = foresee(console, asked, tool, key).await?;
-    Ok(json(told(&foreseen, tool).to_string()))
+    let decision = decide(console, asked, tool, key).await?;
+    Ok(json(told(&decision, tool).to_string()))
 }
 
-async fn foresee(
+async fn decide(
     console: &Inner,
     asked: &ConsoleRequest,
     tool: &ToolView<'_>,
     key: Option<String>,
-) -> Result<Foresight, Problem> {
+) -> Result<Decision, Problem> {
     let arguments = body::arguments(console, asked)?;
     let visit = body::visit(console, asked)?.key(key);
-    visit.foresee(&tool.definition.name, &arguments).await.map_err(|error| failed(&error))
+    visit.decide(&tool.definition.name, &arguments).await.map_err(|error| failed(&error))
 }
 
 fn errors(invalid: &[Violation]) -> Value {
@@ -67,13 +67,13 @@ fn errors(invalid: &[Violation]) -> Value {
 }
 
 /// Returns everything that is known about a call, for programs.
-pub(crate) fn told(foreseen: &Foresight, tool: &ToolView<'_>) -> Value {
-    let EffectiveHints { hints, sources } = foreseen.effective;
+pub(crate) fn told(decision: &Decision, tool: &ToolView<'_>) -> Value {
+    let EffectiveHints { hints, sources } = decision.effect;
     let [read_only, destructive, idempotent, open_world] = sources.map(HintSource::as_str);
     let mut told = json!({
-        "valid": foreseen.invalid.is_empty(),
-        "errors": errors(&foreseen.invalid),
-        "annotations": foreseen.annotations,
+        "valid": decision.problems.is_empty(),
+        "errors": errors(&decision.problems),
+        "annotations": decision.annotations,
         "sources": {
             "readOnlyHint": read_only,
             "destructiveHint": destructive,
@@ -81,11 +81,12 @@ pub(crate) fn told(foreseen: &Foresight, tool: &ToolView<'_>) -> Value {
             "openWorldHint": open_world,
         },
         "effect": hints.effect().as_str(),
-        "summary": foreseen.effective.in_words(),
-        "exact": foreseen.exact,
-        "verdict": foreseen.judgement.as_str(),
-        "decision": foreseen.decision.as_str(),
-        "record": foreseen.standing.as_ref().map(record),
+        "summary": decision.effect.in_words(),
+        "exact": decision.exact,
+        "verdict": decision.verdict.as_str(),
+        "decision": decision.next.as_str(),
+        "decisionId": decision.id,
+        "record": decision.record.as_ref().map(record),
     });
     for (name, other) in [("preview", tool.preview), ("undo", tool.undo)] {
         if let Some(other) = other {

@@ -237,7 +237,7 @@ fn foresight(asked: &ConsoleRequest, tool: &ToolView<'_>) -> Html {
         verdict_word(tool.worst),
         worst_verdict(tool.worst, tool.dynamic),
         besides(tool.worst),
-        NextStep::of_verdict(tool.judgement).label(),
+        NextStep::of_verdict(tool.verdict).label(),
         other("Preview", tool.preview, "preview-tool"),
         must,
         other("Undo", tool.undo, "undo-tool"),

@@ -6,7 +6,10 @@ use std::time::Duration;
 
 use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::types::ToolAnnotations;
-use candor_server::store::{Filter, MemoryStore, NewGrant, Options, Page, Store as _};
+use candor_server::store::{
+    ApprovalChannel, AuditContext, Event, Filter, MemoryStore, NewGrant, Options, Page, Review,
+    Store as _,
+};
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
 use candor_server::{ArgumentPattern, AskLevel};
 use serde_json::{Value, json};
@@ -187,8 +190,11 @@ async fn the_handler_is_not_asked() {
 async fn annotations_are_about_these_arguments() {
     let site = Site::of(server().tool(manage()).ask(AskLevel::Destructive));
     let ask = async |arguments: Value| site.post("/tools/manage/annotations", arguments).await.ok();
+    let mut reads = ask(json!({"path": "a", "action": "read"})).await;
+    let id = reads.as_object_mut().unwrap().remove("decisionId").unwrap();
+    assert_eq!(id.as_str().map(str::len), Some(32));
     assert_eq!(
-        ask(json!({"path": "a", "action": "read"})).await,
+        reads,
         json!({
             "valid": true,
             "errors": [],
@@ -212,6 +218,7 @@ async fn annotations_are_about_these_arguments() {
     let half = ask(json!({"action": "read"})).await;
     assert_eq!((&half["valid"], &half["exact"]), (&json!(false), &json!(false)));
     assert_eq!((&deletes["decision"], &half["decision"]), (&json!("ask"), &json!("refuse")));
+    assert_eq!(half["decisionId"], Value::Null);
     assert_eq!(half["effect"], "reads", "what is known is enough for that");
     assert_eq!(half["errors"][0]["path"], "/path");
     let none = ask(json!({})).await;
@@ -318,4 +325,32 @@ async fn expectation_of_a_call_fails_under_a_grant() {
     assert_eq!(own["structuredContent"], json!({"got": "rain"}));
     let own = site.post("/tools/own/call?expect=ask", json!({"expect": "rain"})).await;
     own.problem(409, "decision_changed");
+}
+
+/// A call that expects a decision by its id does what that decision says, or nothing.
+#[tokio::test]
+async fn expected_decision_is_carried_out_or_refused() {
+    let store = Arc::new(MemoryStore::new(Options::default()));
+    let server = server().ask(AskLevel::Destructive).hold(Duration::from_millis(20));
+    let site = Site::of(server.ledger(store.clone()).tool(manage()));
+    let delete = json!({"path": "a", "action": "delete"});
+    let explained = site.post("/tools/manage/annotations", delete.clone()).await.ok();
+    assert_eq!(explained["decision"], "ask");
+    let id = explained["decisionId"].as_str().unwrap();
+    let call = format!("/tools/manage/call?expect={id}");
+    site.post(&call, delete.clone()).await.problem(403, "approval_required");
+    let other = json!({"path": "b", "action": "delete"});
+    site.post(&call, other).await.problem(409, "decision_changed");
+
+    let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
+    let question = waiting[0].stored.question().unwrap();
+    let (by, via) = ("olga".to_owned(), ApprovalChannel::Operator);
+    let event = Event::Decide { question, by, via, decision: Review::Approve };
+    store.apply(&waiting[0].id, event, AuditContext::default()).await.unwrap();
+    let approved = site.post("/tools/manage/annotations", delete.clone()).await.ok();
+    assert_eq!(approved["decision"], "run", "{approved:#}");
+    // The decision to ask still holds: a reviewer approved the call.
+    site.post(&call, delete.clone()).await.ok();
+    let used = format!("/tools/manage/call?expect={}", approved["decisionId"].as_str().unwrap());
+    site.post(&used, delete).await.problem(409, "decision_changed");
 }

@@ -264,10 +264,15 @@ async fn run(
 }
 
 /// The plan of a call: its preview, and the digest of the state that the preview saw. Empty if there is nothing to check.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Default)]
 pub(crate) struct PlanStatus<'a>(Option<(&'a RegisteredTool, Digest)>);
 
 impl<'a> PlanStatus<'a> {
+    /// Returns the digest of the state that the preview showed, if it named one.
+    pub(crate) fn state(&self) -> Option<&Digest> {
+        self.0.as_ref().map(|(_, state)| state)
+    }
+
     /// Returns the plan that holds for caller and reviewer. Fails if the reviewer's preview saw another state than the caller's.
     pub(crate) fn seen_in(self, look: &PreviewRun<'a>, call: &Call<'_>) -> Result<Self, ToolError> {
         match (self.0, look.world) {

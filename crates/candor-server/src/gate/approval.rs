@@ -7,10 +7,9 @@
 use std::pin::pin;
 use std::time::{Duration, Instant};
 
-use candor_hints::Verdict;
 use candor_ledger::{
-    ApprovalChannel, Binding, Event, EventError, EventReply, Fence, Grant, Key, Moment,
-    RecordVersion, RequestVersion, Review, StateKind,
+    ApprovalChannel, Binding, Event, EventError, EventReply, Fence, Moment, RecordVersion,
+    RequestVersion, Review, StateKind,
 };
 use candor_protocol::json::{Decode, Object, RawValue, raw};
 use candor_protocol::names::{extension, method, waiting};
@@ -18,8 +17,8 @@ use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputReques
 use candor_protocol::{Era, Undo};
 use serde_json::{Value, json};
 
+use super::Policy;
 use super::prompts::{ElicitationId, PendingElicitations};
-use super::{ArgumentPattern, Policy};
 use crate::admission::plan::{PlanStatus, PreviewRun};
 use crate::ctx::Ctx;
 use crate::engine::Engine;
@@ -29,7 +28,7 @@ use crate::ledger::words;
 use crate::ledger::{Call, readable};
 use crate::people::shown::{cut, json_shown, shown};
 use crate::round::{Questions, ResumePoint, Round};
-use crate::tool::{RegisteredTool, ToolError, effects, secret, undo_of_call};
+use crate::tool::{RegisteredTool, effects, secret, undo_of_call};
 
 /// Interval between the notices of a call that waits.
 const SAY_SO: Duration = Duration::from_secs(10);
@@ -365,45 +364,6 @@ fn quoted(description: &str) -> String {
         more => quoted.push(format!("({more} more lines of the description are not shown)")),
     }
     quoted.join("\n")
-}
-
-/// Returns the grant that covers this call, if there is one. A grant is bound to the tool's definition and to the policy.
-pub(crate) async fn granted(
-    policy: &Policy,
-    call: &Call<'_>,
-    operation: &RecordedCall,
-) -> Result<Option<Grant>, ToolError> {
-    let grants = operation.grants().await.map_err(|error| words::unavailable(&error))?;
-    let (binding, arguments) =
-        (policy.binding(call.entry, None), call.entry.without_key(call.arguments));
-    Ok(grants.into_iter().filter(|grant| grant.covers(binding)).find(|grant| {
-        ArgumentPattern::read(&grant.pattern).is_some_and(|pattern| pattern.fits(&arguments))
-    }))
-}
-
-/// Returns what the server does with a call now, grants included, and the record that the call has or would get.
-///
-/// Every explanation of a call uses this function, so all of them agree.
-pub(crate) async fn verdict(
-    engine: &Engine,
-    call: &Call<'_>,
-    key: Option<&Key>,
-) -> (Verdict, Option<Box<RecordedCall>>) {
-    let policy = &engine.parts().policy;
-    let verdict = policy.judge(call.entry, call.hints);
-    let operation = engine.ledger().and_then(|ledger| match key {
-        Some(key) => Some(RecordedCall::new(ledger, call, key.clone())),
-        // Recorded because a reviewer is asked about it.
-        None => (verdict == Verdict::Ask).then(|| RecordedCall::keyless(ledger, call)),
-    });
-    if let (Verdict::Ask, Some(kept)) = (verdict, &operation)
-        && let Ok(Some(grant)) = granted(policy, call, kept).await
-        && !kept.request().await.is_ok_and(|request| request.precedes(&grant))
-    {
-        // Without a key there is no record to find.
-        return (Verdict::Allow, operation.filter(|kept| !kept.is_keyless()));
-    }
-    (verdict, operation)
 }
 
 /// Reads the review from an answer. Only a clear yes is an approval. A user that leaves without an answer decides nothing.

@@ -3,11 +3,9 @@
 //! - here: the policy. It adds no cost to a call that needs no approval.
 //! - `approval`: asks for approval once, through every approval channel.
 //! - `prompts`: the questions that clients show to their users now.
-//! - `expectation`: the decision that the caller expects.
 //! - `grant`: the arguments that a grant covers.
 
 pub(crate) mod approval;
-pub(crate) mod expectation;
 mod grant;
 pub(crate) mod prompts;
 
@@ -79,7 +77,7 @@ impl Policy {
     }
 
     /// Returns the verdict on a call. The stricter of the tool's and the server's ask level counts, and a deny rule overrides both.
-    pub(crate) fn judge(&self, entry: &RegisteredTool, hints: Hints) -> Verdict {
+    pub(crate) fn verdict(&self, entry: &RegisteredTool, hints: Hints) -> Verdict {
         let of_server = match self.by_tool.get(entry.name()) {
             Some(Rule::Deny) => return Verdict::Deny,
             Some(Rule::Ask(ask)) => *ask,
@@ -129,7 +127,8 @@ mod tests {
     fn nobody_is_asked_less_than_author_or_server_want_and_what_is_forbidden_stays_so() {
         let judged = |of_author, of_server, rule: Option<Rule>, hints| {
             let by_tool = rule.map(|rule| ("t".to_owned(), rule)).into_iter().collect();
-            Policy { ask: of_server, by_tool, ..Policy::default() }.judge(&entry(of_author), hints)
+            Policy { ask: of_server, by_tool, ..Policy::default() }
+                .verdict(&entry(of_author), hints)
         };
         for (of_author, of_server, rule, hints, expected) in [
             (AskLevel::Never, AskLevel::Never, None, Hints::DELETES, Verdict::Allow),

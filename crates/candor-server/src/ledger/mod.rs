@@ -314,7 +314,7 @@ async fn tend(ledger: Weak<LedgerInner>) {
 }
 
 /// Returns the call's arguments without its key, in canonical form.
-fn canonical(call: &Call<'_>) -> String {
+pub(crate) fn canonical(call: &Call<'_>) -> String {
     candor_schema::canonical(call.entry.without_key(call.arguments).as_value())
 }
 

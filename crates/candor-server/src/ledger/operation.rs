@@ -7,8 +7,8 @@ use std::time::Instant;
 
 use candor_hints::Hints;
 use candor_ledger::{
-    AuditContext, Binding, Body, CallNote, Event, EventReply, Fingerprint, Grant, Key, Moment,
-    Record, RecordDigest, RecordId, RecordState, RecordVersion, StoreError,
+    AuditContext, Body, CallNote, Event, EventReply, Fingerprint, Grant, Key, Moment, Record,
+    RecordDigest, RecordId, RecordVersion, StoreError,
 };
 use candor_protocol::Principal;
 use candor_protocol::json::{Decode, Object, RawValue};
@@ -19,7 +19,6 @@ use serde::ser::{Serialize, SerializeMap, Serializer};
 use super::audit::{CallContext, Row};
 use super::join::WaitingCaller;
 use super::{Audit, Call, CallEnd, ServerLedger, canonical, fingerprint, words};
-use crate::exchange::RequestContext;
 use crate::hex::hex;
 use crate::people::when;
 use crate::round::{Questions, ResumePoint};
@@ -55,32 +54,6 @@ pub(crate) enum Outcome {
     Refused(ToolError),
     /// The reason why there is no result, as a protocol error.
     Failed(ErrorObject),
-}
-
-/// The state of a call's review.
-pub(crate) enum Request {
-    /// There is no request, or its answer was used or has expired.
-    None,
-    Open,
-    /// Bound to this, and not used yet.
-    Approved(Binding),
-    /// The denial still holds; the caller gets this error.
-    Denied {
-        since: Moment,
-        error: ToolError,
-    },
-}
-
-impl Request {
-    /// Returns true if the review of this call counts, and not the grant. An approval is used first, and a denial holds unless an
-    /// operator granted such calls later.
-    pub(crate) fn precedes(&self, grant: &Grant) -> bool {
-        match self {
-            Self::Approved(_) => true,
-            Self::Denied { since, .. } => *since >= grant.since,
-            Self::None | Self::Open => false,
-        }
-    }
 }
 
 /// What a result reports about its record.
@@ -242,64 +215,24 @@ impl RecordedCall {
         self.told(answer, Instant::now() + self.ledger.0.join, listener).await
     }
 
-    /// Returns the state of this call's review.
-    pub(crate) async fn request(&self) -> Result<Request, StoreError> {
-        let store = &self.ledger.0.store;
-        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
-        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
-            Some(Record { state: RecordState::Waiting { .. }, .. }) => Request::Open,
-            Some(Record { state: RecordState::Approved { binding, .. }, .. }) => {
-                Request::Approved(binding)
-            }
-            Some(Record { state: RecordState::Denied { since, .. }, .. }) => {
-                match store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
-                    Some(EventReply::Denied { by, reason, .. }) => {
-                        Request::Denied { since, error: words::denied(&by, reason.as_deref()) }
-                    }
-                    _ => Request::None,
-                }
-            }
-            _ => Request::None,
-        })
+    /// Returns what the record replies to this call, without waiting. `None`: it is in no call's way.
+    pub(crate) async fn reply(&self) -> Result<Option<EventReply>, StoreError> {
+        self.ledger.0.store.recall(&self.id, self.fingerprint, self.by_nature()).await
     }
 
-    /// Returns what its record answers, without waiting.
-    pub(crate) async fn look(&self) -> Result<Option<EventReply>, StoreError> {
-        let store = &self.ledger.0.store;
-        if let Some(answer) = store.recall(&self.id, self.fingerprint, self.by_nature()).await? {
-            return Ok(Some(answer));
-        }
-        // An approval does not stop a call, so `recall` does not return it. An explanation needs it.
-        let record = store.find(&self.id).await?.and_then(|entry| entry.seen);
-        Ok(match record.filter(|record| record.fingerprint == self.fingerprint) {
-            Some(Record { fence, state: RecordState::Approved { by, via, until, .. }, .. }) => {
-                Some(EventReply::Approved { fence, by, via, until })
-            }
-            _ => None,
-        })
+    /// Returns the record of this call, if it has one with the same arguments.
+    pub(crate) async fn stored(&self) -> Result<Option<Record>, StoreError> {
+        let record = self.ledger.0.store.find(&self.id).await?.and_then(|entry| entry.seen);
+        Ok(record.filter(|record| record.fingerprint == self.fingerprint))
     }
 
-    /// Returns what an existing record answers, before any policy is checked. Returns `None` if the record does not stop the call.
-    pub(crate) async fn recall(&self, exchange: &RequestContext) -> Option<Outcome> {
-        let until = Instant::now() + self.ledger.0.join;
-        loop {
-            let store = &self.ledger.0.store;
-            match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
-                // The gate decides whether the call still needs approval.
-                Ok(None | Some(EventReply::Waiting { .. })) => return None,
-                Ok(Some(answer)) => {
-                    let listener = WaitingCaller::Exchange(exchange);
-                    if let Some(told) = self.told(answer, until, listener).await {
-                        return Some(told);
-                    }
-                }
-                Err(error) => return Some(Outcome::Refused(words::unavailable(&error))),
-            }
-        }
+    /// Returns the time until which a retry waits for a running attempt.
+    pub(crate) fn waits_until(&self) -> Instant {
+        Instant::now() + self.ledger.0.join
     }
 
     /// Returns what the caller receives if its record stops the call. Returns `None` if it waited, and the record has changed.
-    pub(super) async fn told(
+    pub(crate) async fn told(
         &self,
         answer: EventReply,
         until: Instant,

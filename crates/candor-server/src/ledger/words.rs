@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use candor_ledger::{Grant, Key, Moment, StoreError, UnknownReason};
 
+use crate::decision::DecisionId;
 use crate::desk::words::reason as why;
 use crate::people::when::{self, written};
 use crate::room::AtCapacity;
@@ -133,13 +134,14 @@ pub(crate) fn unavailable(error: &StoreError) -> ToolError {
             .code(code::LEDGER_UNAVAILABLE)
             .retry_after(Duration::from_secs(60))
         }
-        other => ToolError::new(
-            "This call needs the ledger, and the ledger is unavailable. Nothing was run.",
-        )
+        other => ledger_unavailable().log(other),
+    }
+}
+/// The ledger does not answer, or cannot write.
+pub(crate) fn ledger_unavailable() -> ToolError {
+    ToolError::new("This call needs the ledger, and the ledger is unavailable. Nothing was run.")
         .code(code::LEDGER_UNAVAILABLE)
         .retry_after(TRY_AGAIN)
-        .log(other),
-    }
 }
 
 /// Logs that the ledger is gone: once, because every call would log the same.
@@ -218,6 +220,27 @@ pub(crate) fn decision_changed(tool: &str, grant: Option<&Grant>) -> ToolError {
     .code(code::DECISION_CHANGED)
     .detail("expected", "ask".into())
     .detail("decision", "allow".into())
+    .never_retry()
+}
+
+/// The caller expects another decision. `now`: the next step of the present one.
+pub(crate) fn other_decision(tool: &str, expected: DecisionId, now: &'static str) -> ToolError {
+    ToolError::new(format!(
+        "The decision about this call of {tool} changed after it was explained. Nothing was run. Explain the call again."
+    ))
+    .code(code::DECISION_CHANGED)
+    .detail("expected", expected.to_string().into())
+    .detail("decision", now.into())
+    .never_retry()
+}
+
+/// The caller expects the approved call to run, and the approval is for a state that changed.
+pub(crate) fn approved_state_changed(tool: &str) -> ToolError {
+    ToolError::new(format!(
+        "{tool} or the state that its preview shows changed after the approval. Nothing was run. Explain the call again."
+    ))
+    .code(code::DECISION_CHANGED)
+    .detail("decision", "ask".into())
     .never_retry()
 }
 

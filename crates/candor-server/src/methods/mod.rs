@@ -23,7 +23,7 @@ pub(crate) mod tools_resolve;
 pub(crate) mod reading;
 
 mod asking;
-mod foreseeing;
+mod evaluate;
 
 use bytes::Bytes;
 use candor_protocol::Message;

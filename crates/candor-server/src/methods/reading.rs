@@ -159,7 +159,7 @@ pub(crate) struct PreparedCall<'t> {
 
 impl PreparedCall<'_> {
     /// Evaluates the call's effect, without regard to its key.
-    pub(crate) async fn foresee(&mut self) -> Result<Evaluated, EvaluatorFailed> {
+    pub(crate) async fn evaluate(&mut self) -> Result<Evaluated, EvaluatorFailed> {
         let Some(prepared) = self.prepared.take() else { return Err(EvaluatorFailed) };
         let (prepared, evaluated) = self.entry.effects.of(&self.arguments, prepared).await;
         self.prepared = prepared;

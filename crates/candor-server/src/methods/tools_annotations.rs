@@ -5,7 +5,7 @@ use candor_protocol::names::{extension, method};
 use candor_protocol::types::ToolAnnotationsResult;
 use serde_json::json;
 
-use super::foreseeing::{Completeness, approval, foresee};
+use super::evaluate::{Completeness, evaluate};
 use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
 use crate::exchange::RequestContext;
@@ -17,9 +17,9 @@ pub(crate) async fn answer(
     exchange: &RequestContext,
 ) -> DispatchResult {
     let given = given(exchange);
-    let foreseen = foresee(engine, method::TOOLS_ANNOTATIONS, asked, given, exchange).await?;
+    let evaluated = evaluate(engine, method::TOOLS_ANNOTATIONS, asked, given, exchange).await?;
     let [read_only, destructive, idempotent, open_world] =
-        foreseen.effective.sources.map(candor_hints::HintSource::as_str);
+        evaluated.effective.sources.map(candor_hints::HintSource::as_str);
     // The source of each hint, not a confidence: no hint is a guess.
     let mut about = json!({
         "sources": {
@@ -28,15 +28,16 @@ pub(crate) async fn answer(
             "idempotentHint": idempotent,
             "openWorldHint": open_world,
         },
-        "effect": foreseen.effective.hints.effect().as_str(),
-        "summary": foreseen.effective.in_words(),
+        "effect": evaluated.effective.hints.effect().as_str(),
+        "summary": evaluated.effective.in_words(),
     });
-    if let Some(fields) = effects::fields(&foreseen.annotations) {
+    if let Some(fields) = effects::fields(&evaluated.annotations) {
         about["fields"] = json!(fields);
     }
-    let mut result = ToolAnnotationsResult::new(foreseen.annotations);
+    let approval = evaluated.approval();
+    let mut result = ToolAnnotationsResult::new(evaluated.annotations);
     let meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
-    result.meta = Some(meta.with(extension::APPROVAL, &approval(foreseen.judgement)));
+    result.meta = Some(meta.with(extension::APPROVAL, &approval));
     Ok(engine.complete(exchange, result))
 }
 

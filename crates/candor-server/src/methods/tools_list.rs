@@ -5,7 +5,7 @@ use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::PageParams;
 
-use super::foreseeing::resolves;
+use super::evaluate::resolves;
 use super::{params, provider_failed};
 use crate::answer::ListPage;
 use crate::dispatch::DispatchResult;

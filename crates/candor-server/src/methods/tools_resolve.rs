@@ -7,7 +7,7 @@ use candor_protocol::rpc::{ErrorObject, code};
 use candor_protocol::types::ResolveToolResult;
 use serde_json::json;
 
-use super::foreseeing::{Completeness, approval, foresee, resolves};
+use super::evaluate::{Completeness, evaluate, resolves};
 use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
 use crate::exchange::RequestContext;
@@ -29,23 +29,27 @@ pub(crate) async fn answer(
     if !engine.parts().foresees {
         return Err(ErrorObject::method_not_found(method::TOOLS_RESOLVE));
     }
-    let foreseen =
-        foresee(engine, method::TOOLS_RESOLVE, asked, Completeness::All, exchange).await?;
-    if !foreseen.dynamic {
-        let problem = format!("Invalid params: {} says all in its annotations", foreseen.name);
+    let evaluated =
+        evaluate(engine, method::TOOLS_RESOLVE, asked, Completeness::All, exchange).await?;
+    if !evaluated.dynamic {
+        let problem = format!(
+            "Invalid params: {} cannot be resolved: its static annotations apply to every call",
+            evaluated.name
+        );
         return Err(ErrorObject::invalid_params(problem));
     }
     // The draft has exactly the four hints. Other fields are present only if the author refines them for this call.
-    let mut annotations = effects::annotations(foreseen.effective.hints);
-    effects::add_fields(&foreseen.fields, &mut annotations);
-    let mut about = json!({"effect": foreseen.effective.hints.effect().as_str()});
+    let mut annotations = effects::annotations(evaluated.effective.hints);
+    effects::add_fields(&evaluated.fields, &mut annotations);
+    let mut about = json!({"effect": evaluated.effective.hints.effect().as_str()});
     if let Some(fields) = effects::fields(&annotations) {
         about["fields"] = json!(fields);
     }
-    let mut result = ResolveToolResult::new(foreseen.name, annotations);
+    let approval = evaluated.approval();
+    let mut result = ResolveToolResult::new(evaluated.name, annotations);
     let mut meta = Object::new().with(extension::DYNAMIC_ANNOTATIONS, &about);
     if engine.parts().policy.asks() {
-        meta = meta.with(extension::APPROVAL, &approval(foreseen.judgement));
+        meta = meta.with(extension::APPROVAL, &approval);
     }
     result.meta = Some(meta);
     if exchange.era() == Era::Legacy {

@@ -56,10 +56,10 @@ impl ListingOptions {
         }
         // If the arguments decide, the verdict must hold even for the least harmful call.
         let least = if entry.effects.is_dynamic() { Hints::READS } else { entry.worst().hints };
-        let judged = policy.judge(entry, least);
-        say(&mut definition, entry, Described::Whole, judged);
+        let verdict = policy.verdict(entry, least);
+        say(&mut definition, entry, Described::Whole, verdict);
         name_neighbors(&mut definition, entry, Described::Whole);
-        tell_judgement(&mut definition, judged, !entry.effects.is_dynamic());
+        add_verdict(&mut definition, verdict, !entry.effects.is_dynamic());
         self.schemas(definition, entry, era)
     }
 
@@ -76,12 +76,12 @@ impl ListingOptions {
             self.flag(definition.to_mut());
         }
         let described = Described::Part(part.hints.declared());
-        let judged = policy.judge(entry, part.hints);
-        say(&mut definition, entry, described, judged);
+        let verdict = policy.verdict(entry, part.hints);
+        say(&mut definition, entry, described, verdict);
         let about = json!({"effect": part.hints.effect().as_str()});
         add_meta(definition.to_mut(), extension::DYNAMIC_ANNOTATIONS, &about);
         name_neighbors(&mut definition, entry, described);
-        tell_judgement(&mut definition, judged, !part.varies);
+        add_verdict(&mut definition, verdict, !part.varies);
         self.schemas(definition, entry, era)
     }
 
@@ -123,9 +123,9 @@ fn say(
     definition: &mut Cow<'_, Definition>,
     entry: &RegisteredTool,
     of: Described,
-    judged: Verdict,
+    verdict: Verdict,
 ) {
-    let needs_approval = judged == Verdict::Ask;
+    let needs_approval = verdict == Verdict::Ask;
     if let Some(said) = described(definition.description.as_deref(), entry, of, needs_approval) {
         definition.to_mut().description = Some(said);
     }
@@ -145,9 +145,9 @@ fn name_neighbors(definition: &mut Cow<'_, Definition>, entry: &RegisteredTool, 
 }
 
 /// Publishes the verdict, if it is the same for all calls and not `allow`.
-fn tell_judgement(definition: &mut Cow<'_, Definition>, judged: Verdict, of_all: bool) {
-    if of_all && judged != Verdict::Allow {
-        let told = json!({"verdict": judged.as_str()});
+fn add_verdict(definition: &mut Cow<'_, Definition>, verdict: Verdict, of_all: bool) {
+    if of_all && verdict != Verdict::Allow {
+        let told = json!({"verdict": verdict.as_str()});
         add_meta(definition.to_mut(), extension::APPROVAL, &told);
     }
 }

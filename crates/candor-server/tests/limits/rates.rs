@@ -178,7 +178,7 @@ async fn a_console_asks_no_more_often() {
     let server =
         server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));
     let visit = server.build().unwrap().visit(Principal::new("ada"));
-    let foresee = async || visit.foresee("act", &raw(&json!({}))).await;
+    let foresee = async || visit.decide("act", &raw(&json!({}))).await;
     assert!(foresee().await.is_ok());
     assert_eq!(foresee().await.unwrap_err().code(), 4290);
 }

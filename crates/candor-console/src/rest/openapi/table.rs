@@ -87,8 +87,9 @@ const KEY: Parameter = Parameter {
 };
 const EXPECT: Parameter = query(
     "expect",
-    "`ask`: run the call only with an approval. If it would run without one, nothing is run and the answer is decision_changed. For a \
-     tool that cannot take an argument of this name, a member `expect` of the body says the same.",
+    "`ask`: the server runs the call only with an approval. A `decisionId` of `annotations`: the server does what that decision says. \
+     Otherwise it runs nothing and returns decision_changed. For a tool that cannot take an argument of this name, a member `expect` \
+     of the body means the same.",
     false,
 );
 const CURSOR: Parameter = query("cursor", "Where the page begins, from the page before.", false);

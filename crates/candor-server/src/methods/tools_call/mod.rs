@@ -1,6 +1,6 @@
-//! `tools/call`: the pipeline. The stages are in the order in which they run. `run` runs a call that passed the gate.
+//! `tools/call`: the pipeline. The stages are in the order in which they run. `admit` decides and waits; `run` runs.
 
-mod gate;
+mod admit;
 mod run;
 mod says;
 mod shape;
@@ -19,15 +19,15 @@ use super::asking;
 use super::reading::{self, DecodedCall, PreparedCall};
 use super::{params, provider_failed};
 use crate::ctx::Ctx;
+use crate::decision::expectation;
+use crate::decision::facts::CallQuestion;
 use crate::dispatch::DispatchResult;
 use crate::engine::Engine;
 use crate::exchange::RequestContext;
-use crate::gate::expectation;
-use crate::ledger::operation::RecordedCall;
-use crate::ledger::{Call, key, words};
+use crate::ledger::{Call, key};
 use crate::mirror;
 use crate::round::{CarriedState, RequestBinding};
-use gate::{CallFacts, ClearedCall};
+use admit::{ClearedCall, decide};
 use run::CallStart;
 use says::CallEncoder;
 use shape::ResultShaper;
@@ -49,9 +49,8 @@ pub(crate) async fn answer(
         call.request_state.as_deref(),
         &call.extra,
     )?;
-    let ledger = engine.ledger();
     let beside = reading::key_beside(engine, exchange, &call.extra)?;
-    let expects_approval = expectation::read(&exchange.meta)?;
+    let expectation = expectation::read(&exchange.meta)?;
 
     // look up
     let tools = source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
@@ -85,14 +84,11 @@ pub(crate) async fn answer(
         Ok(ready) => ready,
         Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
-    if ledger.is_none() && ready.key.is_some() {
-        return Ok(says.refused(words::nobody_remembers(entry.name())));
-    }
 
     // evaluate
     // An evaluator that fails cannot make a call look safe.
     let by_nature =
-        ready.foresee().await.map_or(Hints::WORST, |evaluated| evaluated.effective.hints);
+        ready.evaluate().await.map_or(Hints::WORST, |evaluated| evaluated.effective.hints);
     if by_nature.is_read_only() {
         exchange.release_position();
     }
@@ -115,54 +111,44 @@ pub(crate) async fn answer(
     });
     let shaping = ResultShaper { entry: Arc::clone(entry), era: exchange.era(), signer };
 
-    let operation =
-        ledger.zip(key.clone()).map(|(ledger, key)| RecordedCall::new(ledger, &about, key));
-
-    // recall
+    // gather, judge
     let round = asking::begin(engine, exchange, &binding, &brought)?;
-    let resumes = round.resumes;
     let mut carried = round.carried;
-    carried.expects_approval |= expects_approval;
+    carried.expects_approval |= expectation.is_some();
     let says = CallEncoder { carried, ..says };
-    if resumes.is_none()
-        && let Some(operation) = &operation
-        && let Some(told) = Box::pin(operation.recall(exchange)).await
-    {
-        Box::pin(operation.note(&told)).await;
-        return says.told(told, &binding);
-    }
-
-    // gate
-    let preview = found.preview.map(|preview| &**preview);
-    let coming = CallFacts {
+    let expectation =
+        expectation.or(carried.expects_approval.then_some(expectation::Expectation::Approval));
+    let question = CallQuestion {
         call: &about,
-        operation,
-        resumes,
-        preview,
+        key: key.as_ref(),
+        lacks_key: false,
+        preview: found.preview.map(|preview| &**preview),
         token: token.as_deref(),
-        expects_approval: carried.expects_approval,
+        resumes: round.resumes,
     };
-    let gated = match coming.judged(engine).await {
-        Ok(gated) => gated,
-        Err(told) => return says.told(told, &binding),
+    let permitted = match decide(engine, question, expectation).await {
+        Ok(permitted) => permitted,
+        Err(outcome) => return says.told(outcome, &binding),
     };
-    let ctx = match gated.is_kept() {
+
+    // admit
+    let ctx = match permitted.has_record() {
         false => Ctx::new(engine, exchange, round),
         true => Ctx::recorded(engine, exchange, round, key.clone()),
     };
-    let ClearedCall { admitted, grant, kept } =
-        match gated.enter(engine, &ctx, brought.state.is_some()).await {
-            Ok(entered) => entered,
-            Err(told) => {
+    let ClearedCall { ticket, grant, record } =
+        match permitted.admit(engine, &ctx, brought.state.is_some()).await {
+            Ok(cleared) => cleared,
+            Err(outcome) => {
                 ctx.end().await;
-                return says.told(told, &binding);
+                return says.told(outcome, &binding);
             }
         };
 
     // run
     let start = CallStart { call: &about, says: &says, binding: &binding, prepared, shaping };
-    match kept {
-        None => start.at_once(&ctx, admitted, grant.as_deref()).await,
-        Some(kept) => Box::pin(start.kept(ctx, admitted, kept)).await,
+    match record {
+        None => start.at_once(&ctx, ticket, grant.as_deref()).await,
+        Some(record) => Box::pin(start.kept(ctx, ticket, record)).await,
     }
 }

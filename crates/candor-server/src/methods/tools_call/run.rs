@@ -1,11 +1,11 @@
-//! Runs a call that passed the gate: at once, or with a record that outlives its caller.
+//! Runs an admitted call: at once, or with a record that outlives its caller.
 
 use candor_ledger::{Grant, OutcomeKind};
 use candor_protocol::names::method;
 use candor_protocol::rpc::ErrorObject;
 use futures_util::FutureExt as _;
 
-use super::gate::{CallRecord, Ticket};
+use super::admit::{CallRecord, Ticket};
 use super::says::CallEncoder;
 use super::shape::ResultShaper;
 use crate::attempt::{AttemptEnd, RunSubject, attempt, attempt_in_time};
@@ -37,10 +37,6 @@ impl CallStart<'_> {
     ) -> DispatchResult {
         let Self { call, says, binding, .. } = self;
         let (engine, ledger) = (says.engine, says.engine.ledger());
-        if let Some(Err(error)) = ledger.map(|ledger| ledger.check(call.hints)) {
-            ctx.end().await;
-            return Ok(says.refused(error));
-        }
         admitted.begins();
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = RunSubject { method: method::TOOLS_CALL, name: says.name };

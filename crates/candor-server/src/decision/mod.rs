@@ -1,7 +1,18 @@
-//! Explains a call without running it: its effect, and the server's decision.
+//! What the server does with a call: facts are gathered once, and one pure function decides.
 //!
-//! This is the pipeline of `tools/call` up to the first effect: no handler runs, no approval request is made, and nothing is
-//! recorded.
+//! - `facts`: gathers the facts: policy, plan, record, grants. The only stage that reads.
+//! - `judge`: from facts to a decision. Pure; its laws are in `laws`.
+//! - `id`: the id of a decision. `expectation`: the decision that a caller expects.
+//! - here: the decision as callers and consoles see it.
+//!
+//! `tools/call` acts on the decision. `tools/annotations`, `tools/resolve`, the REST API and the console explain it.
+
+pub(crate) mod expectation;
+pub(crate) mod facts;
+mod id;
+pub(crate) mod judge;
+#[cfg(test)]
+mod laws;
 
 use candor_hints::{DeclaredHints, EffectiveHints, Verdict};
 use candor_ledger::{Body, EventReply, Moment, OutcomeKind, StateKind};
@@ -13,32 +24,36 @@ use candor_schema::Violation;
 use serde_json::{Map, Value};
 
 use crate::engine::Engine;
-use crate::gate::approval::verdict;
 use crate::ledger::operation::RecordedCall;
 use crate::ledger::{Call, key};
 use crate::methods::provider_failed;
 use crate::methods::reading::{self, DecodedCall, InvalidCall, PreparedCall};
 use crate::tool::{Evaluated, PLAN_ARGUMENT, RegisteredTool, effects};
 use crate::visit::Visit;
+use facts::{CallQuestion, gather};
 
-/// The explanation of a call: its effect, and what the server would do with it.
+pub use id::DecisionId;
+
+/// What the server does with a call now, and why: returned by [`Visit::decide`].
 #[derive(Debug, Clone)]
 #[non_exhaustive]
-pub struct Foresight {
-    /// What is wrong with its arguments. Empty if the call is valid.
-    pub invalid: Vec<Violation>,
+pub struct Decision {
+    /// What is wrong with the arguments. Empty if the call is valid.
+    pub problems: Vec<Violation>,
     /// The effect of the call. If its arguments are invalid or incomplete, the worst case that is still possible.
-    pub effective: EffectiveHints,
+    pub effect: EffectiveHints,
     /// The tool's annotations with the hints of this call, and with the fields that the tool's author refines for it.
     pub annotations: ToolAnnotations,
     /// Whether the effect belongs to these arguments. False if they are invalid, or if the evaluator failed.
     pub exact: bool,
-    /// The policy's verdict on it.
-    pub judgement: Verdict,
+    /// The policy's verdict on the call. A grant that covers the call makes it `allow`.
+    pub verdict: Verdict,
     /// The state of its record, if it has one.
-    pub standing: Option<RecordStatus>,
+    pub record: Option<RecordStatus>,
     /// What the server will do with it now.
-    pub decision: NextStep,
+    pub next: NextStep,
+    /// The id of this decision. A call may expect it. `None` if the arguments are invalid.
+    pub id: Option<DecisionId>,
 }
 
 /// What the server will do with a call now.
@@ -95,21 +110,6 @@ impl NextStep {
             Verdict::Deny => Self::Refuse,
         }
     }
-
-    /// Returns the next step. The order is that of `tools/call`: the record first, then the policy.
-    fn of(record: Option<&RecordStatus>, verdict: Verdict) -> Self {
-        match (record, verdict) {
-            (Some(RecordStatus::Replay { .. }), _) => Self::Replay,
-            (Some(RecordStatus::Running { .. }), _) => Self::Join,
-            (Some(RecordStatus::InputRequired), _) => Self::Input,
-            (Some(RecordStatus::Approved { .. }), Verdict::Ask) => Self::Run,
-            (
-                None | Some(RecordStatus::Waiting { .. } | RecordStatus::Approved { .. }),
-                verdict,
-            ) => Self::of_verdict(verdict),
-            (Some(_), _) => Self::Refuse,
-        }
-    }
 }
 
 /// The state of a call's record.
@@ -161,13 +161,37 @@ pub enum RecordStatus {
     Unavailable,
 }
 
+impl RecordStatus {
+    /// Returns what the ledger's reply says about the call.
+    fn of(reply: &EventReply, operation: &RecordedCall) -> Option<Self> {
+        Some(match reply {
+            EventReply::Replay { outcome, .. } if matches!(outcome.body, Body::Omitted { .. }) => {
+                Self::TooLarge
+            }
+            EventReply::Replay { outcome, completed, .. } => {
+                Self::Replay { outcome: outcome.kind, completed: *completed }
+            }
+            EventReply::InFlight { since, state, .. } => {
+                Self::Running { since: (*state == StateKind::Dispatched).then_some(*since) }
+            }
+            EventReply::Suspended { .. } => Self::InputRequired,
+            EventReply::Waiting { .. } => Self::Waiting { operation: operation.short_id() },
+            EventReply::Approved { by, .. } => Self::Approved { by: by.clone() },
+            EventReply::Denied { by, reason, .. } => {
+                Self::Denied { by: by.clone(), reason: reason.clone() }
+            }
+            EventReply::OutcomeUnknown { .. } => Self::Unknown,
+            EventReply::KeyReused => Self::Reused,
+            EventReply::Expired { .. } => Self::Expired,
+            EventReply::Abandoned { .. } => Self::Abandoned,
+            _ => return None,
+        })
+    }
+}
+
 impl Visit {
-    /// Explains a call. The key is that of the visit, or is among the arguments.
-    pub async fn foresee(
-        &self,
-        name: &str,
-        arguments: &RawValue,
-    ) -> Result<Foresight, ErrorObject> {
+    /// Returns what the server does with a call now, without running it. The key is that of the visit, or is among the arguments.
+    pub async fn decide(&self, name: &str, arguments: &RawValue) -> Result<Decision, ErrorObject> {
         let (engine, exchange) = (self.engine(), &self.exchange()?);
         let Some(source) = &engine.parts().tools else {
             return Err(ErrorObject::method_not_found(method::TOOLS_CALL));
@@ -178,72 +202,74 @@ impl Visit {
         let tools =
             source.get(&exchange.principal).await.map_err(|e| provider_failed(&e, "tools"))?;
         let found = tools.find(name, engine.parts().form).ok_or_else(|| reading::unknown(name))?;
-        let entry = found.entry;
-        let judge = |effective: EffectiveHints| engine.parts().policy.judge(entry, effective.hints);
-        let unfit = |unfit: InvalidCall| {
-            let nature = match &unfit.arguments {
+        let (entry, policy) = (found.entry, &engine.parts().policy);
+        let invalid = |call: InvalidCall| {
+            let worst = match &call.arguments {
                 None => entry.effects.worst(),
                 Some(arguments) => entry.effects.of_partial(arguments),
             };
-            let (effective, judgement) = (entry.of_keyed(nature, false), judge(nature));
-            let invalid = unfit.into_violations();
-            let annotations = annotations(entry, effective, &Map::new());
-            Ok(Foresight {
-                invalid,
-                effective,
-                annotations,
+            let effect = entry.of_keyed(worst, false);
+            Ok(Decision {
+                problems: call.into_violations(),
+                effect,
+                annotations: annotations(entry, effect, &Map::new()),
                 exact: false,
-                judgement,
-                standing: None,
-                decision: NextStep::Refuse,
+                verdict: policy.verdict(entry, worst.hints),
+                record: None,
+                next: NextStep::Refuse,
+                id: None,
             })
         };
-        let taken = match DecodedCall::from(&found, sent, beside, exchange) {
-            Ok(taken) => taken,
-            Err(wrong) => return unfit(*wrong),
+        let decoded = match DecodedCall::from(&found, sent, beside, exchange) {
+            Ok(decoded) => decoded,
+            Err(wrong) => return invalid(*wrong),
         };
-        let lacks_key = taken.lacks_key();
-        let mut ready = match taken.ready() {
+        let lacks_key = decoded.lacks_key();
+        let mut ready = match decoded.ready() {
             Ok(ready) => ready,
-            Err(wrong) => return unfit(*wrong),
+            Err(wrong) => return invalid(*wrong),
         };
-        let evaluated = ready.foresee().await;
+        let evaluated = ready.evaluate().await;
         let exact = evaluated.is_ok();
         // Without an evaluation, the worst case applies.
-        let Evaluated { effective: nature, fields } =
+        let Evaluated { effective: by_nature, fields } =
             evaluated.unwrap_or_else(|_| DeclaredHints::default().effective().into());
         let PreparedCall { arguments, key, token, .. } = ready;
         let call = Call {
             entry,
             arguments: &arguments,
-            hints: nature.hints,
+            hints: by_nature.hints,
             has_key: key.is_some(),
             exchange,
         };
-        let (judgement, operation) = verdict(engine, &call, key.as_ref()).await;
-        let standing = match &operation {
-            Some(operation) => standing(operation).await,
-            None => None,
+        let question = CallQuestion {
+            call: &call,
+            key: key.as_ref(),
+            lacks_key,
+            preview: found.preview.map(|preview| &**preview),
+            token: token.as_deref(),
+            resumes: None,
         };
-        let mut decision = NextStep::of(standing.as_ref(), judgement);
-        if engine.ledger().is_none() && (key.is_some() || decision == NextStep::Ask) {
-            decision = NextStep::Refuse;
-        }
-        let effective = entry.of_keyed(nature, key.is_some());
-        let mut invalid = Vec::new();
+        let gathered = gather(engine, question).await;
+        let judgment = gathered.decide(&call, policy, None);
+        let mut problems = Vec::new();
         if lacks_key {
-            invalid = reading::violations(&key::required(entry));
+            problems = reading::violations(&key::required(entry));
         }
-        let plan =
-            engine.plans().check(&call, found.preview.map(|preview| &**preview), token.as_deref());
-        if let Err(error) = plan {
-            invalid.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
+        if let Err(error) = &gathered.plan {
+            problems.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
-        if !invalid.is_empty() && decision != NextStep::Replay {
-            decision = NextStep::Refuse;
-        }
-        let annotations = annotations(entry, effective, &fields);
-        Ok(Foresight { invalid, effective, annotations, exact, judgement, standing, decision })
+        let effect = entry.of_keyed(by_nature, key.is_some());
+        Ok(Decision {
+            problems,
+            effect,
+            annotations: annotations(entry, effect, &fields),
+            exact,
+            verdict: gathered.verdict(),
+            record: gathered.record_status(),
+            next: judgment.next(),
+            id: Some(gathered.decision_id(&call, policy)),
+        })
     }
 }
 
@@ -260,46 +286,8 @@ pub(crate) fn annotations(
     annotations
 }
 
-async fn standing(operation: &RecordedCall) -> Option<RecordStatus> {
-    let answer = match operation.look().await {
-        Ok(answer) => answer?,
-        Err(error) => {
-            tracing::warn!(%error, "the ledger could not be looked at");
-            return Some(RecordStatus::Unavailable);
-        }
-    };
-    Some(match answer {
-        // Without a key, the next call is a new operation, so an ended record says nothing about it.
-        EventReply::Replay { .. }
-        | EventReply::OutcomeUnknown { .. }
-        | EventReply::Expired { .. }
-            if operation.is_keyless() =>
-        {
-            return None;
-        }
-        EventReply::Replay { outcome, .. } if matches!(outcome.body, Body::Omitted { .. }) => {
-            RecordStatus::TooLarge
-        }
-        EventReply::Replay { outcome, completed, .. } => {
-            RecordStatus::Replay { outcome: outcome.kind, completed }
-        }
-        EventReply::InFlight { since, state, .. } => {
-            RecordStatus::Running { since: (state == StateKind::Dispatched).then_some(since) }
-        }
-        EventReply::Suspended { .. } => RecordStatus::InputRequired,
-        EventReply::Waiting { .. } => RecordStatus::Waiting { operation: operation.short_id() },
-        EventReply::Approved { by, .. } => RecordStatus::Approved { by },
-        EventReply::Denied { by, reason, .. } => RecordStatus::Denied { by, reason },
-        EventReply::OutcomeUnknown { .. } => RecordStatus::Unknown,
-        EventReply::KeyReused => RecordStatus::Reused,
-        EventReply::Expired { .. } => RecordStatus::Expired,
-        EventReply::Abandoned { .. } => RecordStatus::Abandoned,
-        _ => return None,
-    })
-}
-
 impl Engine {
-    /// Returns which calls need approval, unless a tool or a rule says otherwise. [`Visit::foresee`] explains a single call.
+    /// Returns which calls need approval, unless a tool or a rule says otherwise. [`Visit::decide`] decides about a single call.
     #[must_use]
     pub fn asks(&self) -> candor_hints::AskLevel {
         self.parts().policy.ask

@@ -9,10 +9,10 @@ use serde_json::{Map, Value, json};
 
 use super::reading::{self, DecodedCall, InvalidCall, PreparedCall};
 use super::{params, provider_failed};
+use crate::decision::facts::{CallQuestion, gather};
+use crate::decision::{self, DecisionId, NextStep};
 use crate::engine::Engine;
 use crate::exchange::RequestContext;
-use crate::foresight;
-use crate::gate::approval::verdict;
 use crate::ledger::Call;
 use crate::tool::{Evaluated, RegisteredTool};
 
@@ -29,7 +29,9 @@ pub(super) struct EvaluatedCall {
     /// Whether the effect depends on the arguments.
     pub(super) dynamic: bool,
     /// The server's verdict. It includes grants if the arguments are complete.
-    pub(super) judgement: Verdict,
+    pub(super) verdict: Verdict,
+    /// The decision and its id, if the arguments are complete and the server has a ledger.
+    pub(super) decision: Option<(NextStep, DecisionId)>,
 }
 
 /// Whether a call has all its arguments.
@@ -39,7 +41,7 @@ pub(super) enum Completeness {
     Some,
 }
 
-pub(super) async fn foresee(
+pub(super) async fn evaluate(
     engine: &Engine,
     method: &str,
     asked: Object,
@@ -61,16 +63,18 @@ pub(super) async fn foresee(
     let entry = found.entry;
     let unfit = |unfit: Box<InvalidCall>| unfit.into_protocol_error(&asked.name);
     let taken = DecodedCall::from(&found, sent, beside, exchange).map_err(unfit)?;
-    let (Evaluated { effective: nature, fields }, key, judgement) = match given {
+    let policy = &engine.parts().policy;
+    let (Evaluated { effective: by_nature, fields }, key, verdict, decision) = match given {
         // A grant covers only calls with complete arguments.
         Completeness::Some => {
-            let nature = entry.effects.of_partial(&taken.arguments);
-            (nature.into(), taken.key, engine.parts().policy.judge(entry, nature.hints))
+            let worst = entry.effects.of_partial(&taken.arguments);
+            (worst.into(), taken.key, policy.verdict(entry, worst.hints), None)
         }
         Completeness::All => {
+            let lacks_key = taken.lacks_key();
             let mut ready = taken.ready().map_err(unfit)?;
-            let evaluated = ready.foresee().await.map_err(|_| not_evaluated(entry))?;
-            let PreparedCall { arguments, key, .. } = ready;
+            let evaluated = ready.evaluate().await.map_err(|_| not_evaluated(entry))?;
+            let PreparedCall { arguments, key, token, .. } = ready;
             let call = Call {
                 entry,
                 arguments: &arguments,
@@ -78,14 +82,33 @@ pub(super) async fn foresee(
                 has_key: key.is_some(),
                 exchange,
             };
-            let (judgement, _) = verdict(engine, &call, key.as_ref()).await;
-            (evaluated, key, judgement)
+            let question = CallQuestion {
+                call: &call,
+                key: key.as_ref(),
+                lacks_key,
+                preview: found.preview.map(|preview| &**preview),
+                token: token.as_deref(),
+                resumes: None,
+            };
+            let gathered = gather(engine, question).await;
+            // Without a ledger, the verdict is the decision.
+            let decision =
+                engine.ledger().map(|_| (gathered.next(), gathered.decision_id(&call, policy)));
+            (evaluated, key, gathered.verdict(), decision)
         }
     };
-    let effective = entry.of_keyed(nature, key.is_some());
-    let annotations = foresight::annotations(entry, effective, &fields);
+    let effective = entry.of_keyed(by_nature, key.is_some());
+    let annotations = decision::annotations(entry, effective, &fields);
     let dynamic = found.is_dynamic();
-    Ok(EvaluatedCall { name: asked.name, effective, annotations, fields, dynamic, judgement })
+    Ok(EvaluatedCall {
+        name: asked.name,
+        effective,
+        annotations,
+        fields,
+        dynamic,
+        verdict,
+        decision,
+    })
 }
 
 /// Logs that the evaluator failed, and returns an error for the client. `tools/call` returns no such error: there the call counts
@@ -97,9 +120,15 @@ fn not_evaluated(entry: &RegisteredTool) -> ErrorObject {
     ErrorObject::internal("Internal error: the effects of this call could not be evaluated")
 }
 
-/// Returns what the server adds to an explanation: its verdict on the call.
-pub(super) fn approval(judgement: Verdict) -> Value {
-    json!({"verdict": judgement.as_str()})
+impl EvaluatedCall {
+    /// Returns what the server adds to an explanation: its verdict on the call, and its decision.
+    pub(super) fn approval(&self) -> Value {
+        let mut approval = json!({"verdict": self.verdict.as_str()});
+        if let Some((next, id)) = self.decision {
+            approval["decision"] = json!({"next": next.as_str(), "id": id});
+        }
+        approval
+    }
 }
 
 /// Returns true if the client of this request declares the extension for tool resolution, with empty settings.
