@@ -89,7 +89,7 @@ impl Folder {
     }
 }
 
-/// Files behind one tool that says of each call what it will do
+/// Files behind one tool that declares the effect of each call
 #[derive(Parser)]
 struct Flags {
     /// The folder that is served

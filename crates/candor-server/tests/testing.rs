@@ -487,7 +487,7 @@ async fn the_wire_is_the_real_one() {
 
     let client = server().tool(greet()).limits(|limits| limits.message_bytes = 1000).test();
     let error = client.try_call("greet", json!({"name": "a".repeat(1000)})).await.unwrap_err();
-    assert_eq!(error.message, "a message may have 1000 bytes");
+    assert_eq!(error.message, "the message is too long: at most 1000 bytes are allowed");
 }
 
 #[tokio::test]

@@ -83,7 +83,9 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
     let stands = match &grant.revoked {
         Some((by, at)) => format!("revoked by {} at {}", shown(by), when::written(*at)),
         None if grant.binding.is_none() && grant.is_in_force(now) => {
-            format!("void, by {by}: it is not bound to the tool, so its calls need approval")
+            format!(
+                "no effect (granted by {by}): it is not bound to the tool's definition, so calls still need approval"
+            )
         }
         None if grant.is_in_force(now) => format!(
             "until {} ({} left), by {by}",

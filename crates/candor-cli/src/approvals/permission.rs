@@ -8,7 +8,7 @@ use crate::exit::Failure;
 
 #[derive(Debug, clap::Args)]
 pub(crate) struct GrantArgs {
-    /// Grant similar calls for this time: 30s, 15m, 2h, 3d. Their arguments are the same, except for --any and --under
+    /// Also grant calls like this one for this long: 30s, 15m, 2h, 3d. Their arguments must be equal, except those in --any and --under
     #[arg(long = "for", value_name = "TIME", value_parser = when::read_length)]
     lasts: Option<Duration>,
 

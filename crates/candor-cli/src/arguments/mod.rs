@@ -231,7 +231,10 @@ fn single(
     let from_file = given.text.strip_prefix('@').filter(|rest| !rest.starts_with('@'));
     if let Some(path) = from_file {
         let right = || {
-            format!("name a file that can be read; the text {0} itself is written @{0}", given.text)
+            format!(
+                "name a file that exists and is readable. To send the text {0} itself, write @{0}",
+                given.text
+            )
         };
         let text = sources.read(path).map_err(|what| (what, right()))?;
         if given.json {

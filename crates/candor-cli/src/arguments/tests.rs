@@ -174,14 +174,14 @@ fn what_would_be_rounded_is_refused() {
     let big = "123456789012345678901";
     assert!(
         no_x(&json!({"type": "integer"}), &[&format!("x={big}")])
-            .contains("larger than an integer of 64 bits")
+            .contains("does not fit into a 64-bit integer")
     );
     assert!(
         no_x(&json!({"type": "number"}), &[&format!("x=-{big}")])
-            .contains("larger than an integer of 64 bits")
+            .contains("does not fit into a 64-bit integer")
     );
     assert!(
-        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("larger than an integer of 64 bits")
+        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("does not fit into a 64-bit integer")
     );
     assert!(no_x(&json!({"type": "number"}), &["x=1e400"]).contains("would be rounded"));
     assert!(
@@ -209,7 +209,7 @@ fn texts_come_from_files_and_from_stdin() {
     assert!(no_x(&json!({"type": "string"}), &[&at]).contains("larger than 16 MiB"));
     std::fs::remove_file(&file).unwrap();
     let gone = no_x(&json!({"type": "string"}), &["x=@bob"]);
-    assert!(gone.contains("the text @bob itself is written @@bob"), "{gone}");
+    assert!(gone.contains("To send the text @bob itself, write @@bob"), "{gone}");
 
     let two = json!({"properties": {"a": {"type": "string"}, "b": {"type": "integer"}}});
     assert_eq!(try_read(&two, &["a=@-"], None, "typed").unwrap(), json!({"a": "typed"}));

@@ -57,7 +57,7 @@ fn whole(at: usize, arg: String, command: &str, folder: &Path, notes: &mut Vec<S
     let bare = !arg.contains(['/', '\\', '.']);
     if at == 0 && bare {
         notes.push(format!(
-            "{} is left as it is: {} may have a command of that name. If the file is meant, write ./{0}",
+            "did not make {} absolute: {} may have a command of that name. If you mean the file, write ./{0}",
             cut(&arg, 60),
             cut(command, 60)
         ));

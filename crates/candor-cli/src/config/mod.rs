@@ -30,7 +30,7 @@ pub(crate) struct ConfigArgs {
     /// The host; most that are not listed take what json prints
     host: Host,
 
-    /// The server: a URL, :PORT, or a name from the files of your hosts
+    /// The server: a URL, :PORT, or a name from a configuration file of your hosts
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
 
@@ -83,7 +83,7 @@ fn server(
             cut(&target, 60)
         ))),
         (None, None) => Err(Failure::usage(
-            "which server? Name a URL, :PORT, a name from the files of your hosts, or a program: -- candor files .",
+            "which server? Name a URL, :PORT, a name from a configuration file of your hosts, or a program: -- candor files .",
         )),
         (None, Some(command)) => {
             let started = absolute::program(&command, program.collect(), &here.folder, notes)?;

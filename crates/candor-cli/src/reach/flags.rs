@@ -228,7 +228,7 @@ fn split(
 const MISSING: &str = "which server? Name it before anything else:
   http://127.0.0.1:7332   a URL; without a path, /mcp there
   :7332                   a port of this machine
-  NAME                    from .mcp.json, .vscode/mcp.json, .cursor/mcp.json, or the files of your hosts
+  NAME                    from .mcp.json, .vscode/mcp.json, .cursor/mcp.json, or the configuration files of your hosts
   … -- PROGRAM ARGS       a program to start, after two dashes at the end: -- candor files . --stdio";
 
 /// A header; its value may be a secret.

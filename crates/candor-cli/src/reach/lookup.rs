@@ -59,7 +59,7 @@ fn of(path: &Path) -> String {
 fn unknown(name: &str, like: Option<&str>, configs: &HostConfigs, here: &CliEnvironment) -> String {
     let given = cut(name, 60);
     let known: Vec<_> = configs.names().collect();
-    let mut message = format!("there is no server {given} in the files of your hosts");
+    let mut message = format!("no configuration file of your hosts has a server {given}");
     if let Some(hint) = otherwise(name, here) {
         let _ = write!(message, ". {hint}");
     } else if let Some(meant) = like {

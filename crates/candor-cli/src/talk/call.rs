@@ -48,7 +48,7 @@ pub(crate) struct CallArgs {
     #[arg(long, requires = "key")]
     unsafe_key: bool,
 
-    /// Confirm in advance what Candor would ask here
+    /// Answer yes to every question that candor asks here
     #[arg(long)]
     yes: bool,
 

@@ -137,7 +137,7 @@ fn in_words(proposal: &ConfirmRequest) -> String {
         (Trust::Trusted, EffectSource::Declared)
             if foreseen.said.sources.contains(&HintSource::Default) =>
         {
-            "declared in part by the tool for all its calls; the worst case applies to the rest"
+            "the tool declares some hints for all its calls; each missing hint counts as the worst case"
                 .to_owned()
         }
         (Trust::Trusted, EffectSource::Declared) => {

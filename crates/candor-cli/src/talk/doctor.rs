@@ -32,7 +32,7 @@ use candor_client::config::{Target, host};
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor doctor TARGET\n       candor doctor -- PROGRAM [ARGS]...")]
 pub(crate) struct DoctorArgs {
-    /// The server: a URL, :PORT, or a name from the files of your hosts
+    /// The server: a URL, :PORT, or a name from a configuration file of your hosts
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
 
@@ -405,7 +405,7 @@ async fn schemas(tools: &Tools, time: Duration, report: &mut Report) -> io::Resu
             }
         }
     }
-    report.ok("schemas", format!("{compiled} can be checked against"))
+    report.ok("schemas", format!("{compiled} schemas are valid"))
 }
 
 #[cfg(test)]

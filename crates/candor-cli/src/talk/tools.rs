@@ -21,7 +21,7 @@ use crate::width::cut;
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "candor tools TARGET\n       candor tools -- PROGRAM [ARGS]...")]
 pub(crate) struct ToolsArgs {
-    /// The server: a URL, :PORT, or a name from the files of your hosts
+    /// The server: a URL, :PORT, or a name from a configuration file of your hosts
     #[arg(value_name = "TARGET")]
     words: Vec<String>,
 

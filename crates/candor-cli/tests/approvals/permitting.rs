@@ -72,7 +72,7 @@ fn what_an_older_program_has_given_is_listed_as_void() {
     ledger.place.change("UPDATE grants SET binding = NULL");
     let listed = ledger.approvals(&["grants"]);
     let text = listed.text();
-    assert!(text.contains("void") && text.contains("may call create_invoice"), "{text}");
+    assert!(text.contains("no effect") && text.contains("may call create_invoice"), "{text}");
     let line = ledger.approvals(&["grants", "--json"]).json();
     assert_eq!((&line["active"], &line["binding"]), (&json!(false), &json!(null)));
 }

@@ -35,7 +35,7 @@ async fn a_program_is_written_with_whole_paths_and_that_is_said() {
     assert_eq!(value(&here), json!({"mcpServers": {"work": expected}}));
     let notes = said(&here);
     assert!(notes.contains(&format!(". is written as {work}")), "{notes}");
-    assert!(notes.contains("files is left as it is"), "{notes}");
+    assert!(notes.contains("did not make files absolute"), "{notes}");
     assert!(notes.contains("--stdio is added"), "{notes}");
     assert!(notes.contains(".cursor/mcp.json"), "{notes}");
 
@@ -136,7 +136,7 @@ async fn what_is_wrong_is_told_with_what_would_be_right() {
         (&["cursor"], 2, "which server?"),
         (&["cursor", ":1", "--", "candor"], 2, "two servers"),
         (&["cursor", "candor", "files", "."], 2, "-- candor files ."),
-        (&["cursor", "nobody"], 2, "there is no server nobody"),
+        (&["cursor", "nobody"], 2, "has a server nobody"),
         (&["cursor", "--name", "a b", ":1"], 2, "letters, digits"),
         (&["cursor", "--", "no-such-program"], 2, "no such program on PATH"),
         (&["cursor", "--", "./nothing"], 2, "there is no such program"),

@@ -97,7 +97,7 @@ fn suggestions(code: &str, said: &Value) -> Value {
         code::OUTCOME_UNKNOWN => Some("Check whether the call ran before you repeat it."),
         code::APPROVAL_REQUIRED => Some("Repeat the call after an operator approves it."),
         code::DECISION_CHANGED => Some(
-            "Ask annotations again. To run the call without an approval, send it without expect.",
+            "Call `/annotations` again. To run the call without an expectation, send it without `expect`.",
         ),
         code::DENIED => Some("Do not make this call again."),
         code::APPROVAL_UNAVAILABLE => Some("Ask the operator of the server to allow the call."),

@@ -38,7 +38,7 @@ pub(super) fn check(
             match format {
                 None => return Err("of several formats each needs its mimeType".to_owned()),
                 Some(name) if formats[..i].contains(format) => {
-                    return Err(format!("the format {name:?} is there twice"));
+                    return Err(format!("two contents have the format {name:?}"));
                 }
                 Some(_) => {}
             }
@@ -186,7 +186,7 @@ mod tests {
             (vec![ResourceContents::new(URI)], "either text or blob"),
             (vec![both], "either text or blob"),
             (vec![text("docs:///other", "text/plain")], "its own URI only"),
-            (vec![text(URI, "text/plain"), text(URI, "text/plain")], "twice"),
+            (vec![text(URI, "text/plain"), text(URI, "text/plain")], "two contents"),
             (vec![text(URI, "text/plain"), untyped], "needs its mimeType"),
             (vec![sized], "says that it has 6 bytes, and has 5"),
             (vec![named, titled], "agree on their title"),

@@ -49,13 +49,13 @@ impl Lint {
     fn in_words(self) -> &'static str {
         match self {
             Self::Silent => {
-                "a resource does not say its capabilities; `Resource::definite` says no to both"
+                "a resource omits its capabilities; `Resource::definite` sets `list` and `subscribe` to false"
             }
             Self::Boasts => {
                 "a resource claims a capability that `Resources::offers` does not; it is published as false"
             }
             Self::ManyUris => {
-                "reading a resource that does not say its capabilities gave other URIs too; this is deprecated: make it \
+                "reading a resource that omits its capabilities returned other URIs, too; this is deprecated: make it \
                  listable, or give one URI"
             }
         }

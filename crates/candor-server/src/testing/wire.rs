@@ -36,7 +36,8 @@ pub(super) type WireResult = Result<Box<RawValue>, ErrorObject>;
 fn receive(engine: &Engine, message: &[u8]) -> Result<Incoming, Rejected> {
     let limits = engine.limits();
     if message.len() > limits.message_bytes {
-        let problem = format!("a message may have {} bytes", limits.message_bytes);
+        let problem =
+            format!("the message is too long: at most {} bytes are allowed", limits.message_bytes);
         return Err(Rejected { id: None, error: ErrorObject::invalid_request(problem) });
     }
     decode_message(message, limits.depth)

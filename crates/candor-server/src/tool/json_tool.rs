@@ -221,7 +221,7 @@ impl JsonTool {
         self.guarded(|declared| declared.undo(tool))
     }
 
-    /// Names a less harmful tool, to be preferred if it will do.
+    /// Names a less harmful tool, to be preferred if it is sufficient.
     #[must_use]
     pub fn instead(self, tool: impl Into<String>) -> Self {
         self.guarded(|declared| declared.instead(tool))

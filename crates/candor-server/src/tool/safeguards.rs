@@ -74,7 +74,7 @@ impl Safeguards {
         self
     }
 
-    /// Names a less harmful tool, to be preferred if it will do. It must be in the same set.
+    /// Names a less harmful tool, to be preferred if it is sufficient. It must be in the same set.
     #[must_use]
     pub fn instead(mut self, tool: impl Into<String>) -> Self {
         self.instead = Some(tool.into());

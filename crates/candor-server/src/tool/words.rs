@@ -75,7 +75,7 @@ impl Described {
             },
             Sentence::Instead => {
                 let instead = declared.instead.as_ref()?;
-                Some(format!("Prefer `{instead}` if it will do."))
+                Some(format!("Prefer `{instead}` if it is sufficient."))
             }
             Sentence::Retry => retry(known, entry.idempotency),
             Sentence::Approval | Sentence::Rate => None,

@@ -129,7 +129,10 @@ async fn a_message_may_have_as_many_bytes_as_the_limit_says() {
     let list = |bytes| modern("tools/list", &json!({})).body(&padded(&message, bytes));
     site.send(list(1000)).await.result().await;
     let error = site.send(list(1001)).await.refusal(413, -32600).await;
-    assert_eq!(error["message"], "Invalid request: a message may have 1000 bytes");
+    assert_eq!(
+        error["message"],
+        "Invalid request: the message is too long: at most 1000 bytes are allowed"
+    );
     let legacy = initialize("2025-11-25", &json!({"experimental": {"x": {"y": "z".repeat(1000)}}}));
     site.send(legacy).await.refusal(413, -32600).await;
 }

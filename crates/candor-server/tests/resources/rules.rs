@@ -96,7 +96,7 @@ async fn a_resource_that_cannot_be_listed_is_read_under_its_own_uri() {
 
 #[tokio::test(start_paused = true)]
 async fn of_several_contents_each_has_a_format_of_its_own() {
-    breaks(vec![text(URI, "text/plain"), text(URI, "text/plain")], "twice").await;
+    breaks(vec![text(URI, "text/plain"), text(URI, "text/plain")], "two contents").await;
     let untyped = changed(|content| content.mime_type = None);
     breaks(vec![text(URI, "text/plain"), untyped], "needs its mimeType").await;
 }
@@ -177,7 +177,7 @@ async fn who_does_not_say_its_capabilities_is_warned_of_it_once() {
         let warns = |line: &&String| {
             line.starts_with("WARN")
                 && line.contains("provider=the odd one")
-                && line.contains("does not say its capabilities;")
+                && line.contains("omits its capabilities;")
         };
         assert_eq!(lines.iter().filter(warns).count(), 1, "{lines:?}");
     })

@@ -125,7 +125,7 @@ fn padded(id: u64, length: usize) -> String {
 
 #[tokio::test(start_paused = true)]
 async fn a_line_that_is_too_long_is_refused_and_the_next_one_is_served() {
-    let refusal = json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "a message may have 1000 bytes"}});
+    let refusal = json!({"jsonrpc": "2.0", "error": {"code": -32600, "message": "the message is too long: at most 1000 bytes are allowed"}});
     let mut client = Client::initialized(server().limits(|l| l.message_bytes = 1000)).await;
     // By one byte; by more than the server reads at once; and just not.
     for too_long in [1001, 100_000] {

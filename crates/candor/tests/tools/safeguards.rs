@@ -110,8 +110,8 @@ async fn what_is_declared_stands_in_the_description() {
         (
             "wipe",
             Some(
-                "Wipes a file. Call preview_wipe first to review changes. This cannot be undone. Prefer `remove` if it will \
-                 do. Not safe to retry with same inputs.",
+                "Wipes a file. Call preview_wipe first to review changes. This cannot be undone. Prefer `remove` if it is \
+                 sufficient. Not safe to retry with same inputs.",
             ),
         ),
         (

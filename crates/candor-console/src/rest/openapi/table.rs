@@ -308,7 +308,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         method: "get",
         path: "/approvals",
         id: "listApprovals",
-        summary: "Lists approval requests, the oldest first: up to 200, shared among callers.",
+        summary: "Lists up to 200 approval requests, oldest first. Each caller has a fair share of the list.",
         tag: "approvals",
         parameters: &[],
         body: None,

@@ -115,7 +115,7 @@ pub(super) fn unread(unread: BodyError) -> Response {
             problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
         }
         BodyError::TooLarge { most } => {
-            let said = format!("a message may have {most} bytes");
+            let said = format!("the message is too long: at most {most} bytes are allowed");
             problem(StatusCode::PAYLOAD_TOO_LARGE, &said)
         }
     }

@@ -82,7 +82,10 @@ pub async fn serve(
         match line {
             Ok(Some(InputLine::Complete(line))) => connection.receive(line).await,
             Ok(Some(InputLine::TooLong)) => {
-                let problem = format!("a message may have {} bytes", limits.message_bytes);
+                let problem = format!(
+                    "the message is too long: at most {} bytes are allowed",
+                    limits.message_bytes
+                );
                 connection
                     .refuse(&Rejected { id: None, error: ErrorObject::invalid_request(problem) })
                     .await;
