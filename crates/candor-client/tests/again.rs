@@ -61,7 +61,7 @@ fn overloaded() -> Say {
 }
 
 #[tokio::test]
-async fn reads_and_what_has_no_further_effect_are_tried_four_times() {
+async fn call_that_is_safe_to_retry_is_sent_up_to_four_times() {
     let server = failing(false, |_| overloaded()).await;
     let client =
         soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
@@ -74,7 +74,7 @@ async fn reads_and_what_has_no_further_effect_are_tried_four_times() {
 }
 
 #[tokio::test]
-async fn a_strangers_word_licenses_no_repetition() {
+async fn untrusted_hints_do_not_allow_a_retry() {
     let server = failing(false, |_| overloaded()).await;
     let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
     let yes = |_| std::future::ready(true);
@@ -83,7 +83,7 @@ async fn a_strangers_word_licenses_no_repetition() {
 }
 
 #[tokio::test]
-async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time() {
+async fn call_with_a_key_is_retried_under_the_same_key() {
     for (keys, attempts) in [(true, 3), (false, 1)] {
         let server =
             failing(keys, |asked| if asked.nth < 2 { overloaded() } else { said("done") }).await;
@@ -105,7 +105,7 @@ async fn a_key_licenses_it_where_the_server_knows_keys_and_is_the_same_each_time
 
 /// A caller that sends a key relies on it when the answer is lost.
 #[tokio::test]
-async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
+async fn key_for_a_server_without_keys_is_refused_before_sending() {
     let server = failing(false, |_| said("done")).await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     assert!(!client.has_keys());
@@ -119,7 +119,7 @@ async fn key_for_a_server_without_keys_is_an_error_and_nothing_is_sent() {
 }
 
 #[tokio::test]
-async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
+async fn confirmed_arguments_and_key_are_those_sent() {
     // A server that has keys gets it beside the arguments, or among them where the tool demands it. Others get none: an argument
     // of that name is the tool's own.
     for (keys, demanded) in [(true, false), (true, true), (false, false)] {
@@ -158,7 +158,7 @@ async fn a_key_that_is_made_for_a_call_changes_nothing_of_what_was_shown() {
 }
 
 #[tokio::test]
-async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
+async fn on_send_reports_the_key_before_the_call_is_sent() {
     let server = failing(true, |_| said("done")).await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let told = Arc::new(Mutex::new(Vec::new()));
@@ -176,7 +176,7 @@ async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
     let calls = server.asked("tools/call");
     let sent = |at: usize| calls[at].params["_meta"]["dev.candor/idempotencyKey"].clone();
     let told = told.lock().unwrap().clone();
-    assert_eq!(told.len(), 2, "what only reads does nothing: {told:?}");
+    assert_eq!(told.len(), 2, "a read gets no key: {told:?}");
     assert_eq!((told[0].0, json!(told[0].1)), (0, sent(0)));
     assert_eq!((told[1].0, told[1].1.as_str()), (1, "mine"));
     assert_eq!(sent(2), Value::Null);
@@ -206,7 +206,7 @@ async fn whoever_wants_to_know_hears_of_a_call_and_its_key_before_it_is_sent() {
     for call in server.asked("tools/call") {
         assert_eq!(call.params["_meta"]["dev.candor/idempotencyKey"], Value::Null, "{call:?}");
     }
-    // A server that does not know keys is not given one.
+    // A server without keys gets none.
     let server = failing(false, |_| said("done")).await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     sent_without_a_key(client.call_safely("adds", json!({}))).await;
@@ -221,7 +221,7 @@ async fn sent_without_a_key(call: SafeCall<'_>) {
 }
 
 #[tokio::test]
-async fn an_unknown_outcome_is_never_tried_again() {
+async fn unknown_outcome_is_never_retried() {
     let server = failing(true, |_| failed("outcome_unknown", &json!({"retriable": true}))).await;
     let client =
         soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
@@ -234,7 +234,7 @@ async fn an_unknown_outcome_is_never_tried_again() {
 }
 
 #[tokio::test]
-async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() {
+async fn refused_call_is_retried_after_the_servers_delay() {
     // Retry-After wins.
     let server = failing(false, |asked| match asked.nth {
         0 => failed(
@@ -256,7 +256,7 @@ async fn what_was_refused_before_it_began_is_tried_again_when_the_server_says() 
 }
 
 #[tokio::test]
-async fn unsafe_call_is_resent_once_on_a_trusted_servers_word() {
+async fn unsafe_call_is_resent_once_after_a_trusted_refusal() {
     let busy = json!({"raisedBy": "server", "retriable": true, "retryAfterMs": 1});
     let server = failing(false, move |_| failed("busy", &busy)).await;
     let client =
@@ -292,7 +292,7 @@ async fn write_page(seen: u64, text: String, page: State<Page>) -> Result<u64, T
 }
 
 #[tokio::test]
-async fn of_two_writes_at_once_one_is_told_of_the_conflict_and_is_not_repeated() {
+async fn conflict_between_two_writes_is_not_retried() {
     let page = Page {
         version_and_text: Arc::default(),
         two: Arc::new(tokio::sync::Barrier::new(2)),
@@ -311,12 +311,8 @@ async fn of_two_writes_at_once_one_is_told_of_the_conflict_and_is_not_repeated()
     assert_eq!(written.value(), Some(&json!(1)));
     let failure = refused.failure().unwrap();
     assert_eq!(failure.code, "conflict");
-    assert_eq!(
-        page.writes.load(Ordering::SeqCst),
-        2,
-        "what was refused is not tried again as it was"
-    );
-    // Who looks again and then writes loses nothing of what the other wrote.
+    assert_eq!(page.writes.load(Ordering::SeqCst), 2, "the refused write is not resent");
+    // A write after a new read keeps the text of the other.
     let seen = page.version_and_text.lock().unwrap().clone();
     let both = format!("{}, and me", seen.1);
     assert_eq!(write(&bob, seen.0, &both).await.value(), Some(&json!(2)));
@@ -331,8 +327,8 @@ fn half_said(name: &str, destructive: Option<bool>) -> JsonTool {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said() {
-    // Left out, it means yes.
+async fn missing_destructive_hint_needs_approval() {
+    // A missing destructive hint counts as destructive.
     let store = candor::store::MemoryStore::new(candor::store::Options::default());
     let server = Server::new("s", "1")
         .ledger(Arc::new(store))
@@ -349,7 +345,7 @@ async fn a_server_that_asks_before_what_destroys_asks_where_nothing_else_is_said
 }
 
 #[tokio::test]
-async fn a_tools_own_word_that_looks_like_ours_licenses_nothing() {
+async fn error_code_of_a_tool_does_not_allow_a_retry() {
     let server = failing(false, |_| failed("rate_limited", &json!({"retriable": true}))).await;
     let client =
         soon(server.client().trust(Trust::Trusted).retry(quick()).into_future()).await.unwrap();
@@ -359,7 +355,7 @@ async fn a_tools_own_word_that_looks_like_ours_licenses_nothing() {
 }
 
 #[tokio::test]
-async fn retry_after_of_http_is_waited_for_and_absurd_ones_are_not() {
+async fn http_retry_after_is_waited_for_unless_too_long() {
     let answer = |after: &str| {
         let mut response = status(StatusCode::TOO_MANY_REQUESTS, "");
         response.headers_mut().insert("retry-after", after.parse().unwrap());
@@ -382,7 +378,7 @@ async fn retry_after_of_http_is_waited_for_and_absurd_ones_are_not() {
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_failing_is_left_alone() {
+async fn breaker_stops_retries_to_a_failing_server() {
     let server = failing(false, |_| overloaded()).await;
     let mut retry = quick();
     (retry.failures, retry.attempts) = (5, 10);
@@ -429,7 +425,7 @@ async fn write(inside: State<Inside>) -> String {
 }
 
 #[tokio::test]
-async fn reads_run_together_and_writes_one_after_another() {
+async fn reads_run_in_parallel_while_writes_run_one_at_a_time() {
     let most = async |tool: &str, parallel: bool| {
         let inside = Inside::default();
         let server = Server::new("w", "1").state(inside.clone()).tools(tools![look, write]);
@@ -498,7 +494,7 @@ async fn cutting(target: String, cuts: usize) -> (String, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn an_answer_that_was_lost_after_the_effect_is_fetched_and_nothing_is_done_twice() {
+async fn lost_answer_is_replayed_without_a_second_run() {
     let charges = Arc::new(AtomicUsize::new(0));
     let server = Server::new("bank", "1")
         .state(charges.clone())

@@ -32,7 +32,7 @@ async fn call(client: &Client) -> Result<String, Error> {
 }
 
 #[tokio::test]
-async fn failing_calls_rest_although_lists_succeed() {
+async fn breaker_stops_failing_calls_while_lists_succeed() {
     let server = half_down(Arc::default()).await;
     let mut retry = Retry::default();
     (retry.rest, retry.longest_rest) = (Duration::from_secs(60), Duration::from_secs(60));
@@ -50,10 +50,10 @@ async fn failing_calls_rest_although_lists_succeed() {
 }
 
 #[tokio::test]
-async fn server_that_is_back_is_probed_after_a_short_rest() {
+async fn recovered_server_is_probed_after_a_short_rest() {
     let back = Arc::new(AtomicBool::new(false));
     let server = half_down(back.clone()).await;
-    // Those who know it are told by default after a second.
+    // By default, the first probe comes after a second.
     assert!(Retry::default().rest <= Duration::from_secs(1));
     let mut retry = Retry::default();
     retry.rest = Duration::from_millis(50);
@@ -69,12 +69,12 @@ async fn server_that_is_back_is_probed_after_a_short_rest() {
         }
     };
     assert_eq!(first.unwrap(), "done");
-    assert_eq!(call(&client).await.unwrap(), "done", "and the others follow");
+    assert_eq!(call(&client).await.unwrap(), "done", "later calls run");
     assert_eq!(server.asked("tools/call").len(), 7);
 }
 
 #[tokio::test]
-async fn reconnects_of_a_listener_do_not_count() {
+async fn listener_reconnects_do_not_open_the_breaker() {
     let server = modern(json!({"tools": {"listChanged": true}}), |asked| {
         match (asked.method.as_str(), asked.nth) {
             ("tools/list", _) => tools(&json!([tool("t", &Value::Null)])),
@@ -105,7 +105,7 @@ async fn reconnects_of_a_listener_do_not_count() {
 }
 
 #[tokio::test]
-async fn listener_whose_stream_is_always_cut_backs_off() {
+async fn listener_backs_off_if_its_stream_always_breaks() {
     let server = modern(json!({"tools": {"listChanged": true}}), |asked| {
         let params = json!({"_meta": {"io.modelcontextprotocol/subscriptionId": asked.id},
             "notifications": {"toolsListChanged": true}});

@@ -125,7 +125,7 @@ async fn entries_of_host_files_connect() {
 }
 
 #[test]
-fn problems_of_files_name_file_and_place() {
+fn config_problem_names_its_file_and_pointer() {
     let home = Home::new("problems");
     let file = home
         .write("project/.mcp.json", r#"{"mcpServers": {"a": {"command": "x"}, "b": {"args": 1}}}"#);

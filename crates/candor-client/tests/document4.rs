@@ -135,7 +135,7 @@ async fn metadata_without_the_method_comes_from_the_list_or_the_content() {
             assert_eq!(way.asked("resources/read"), ["doc:///src/a"], "{name}");
             let missing = soon(client.metadata("doc:///nowhere")).await.unwrap_err();
             assert!(matches!(missing, Error::Server(_)), "{name}: {missing}");
-            // An answer of -32601 is remembered. Another error may be about one resource alone, until one that is listed has it, too.
+            // The client stores an answer of -32601. Another error may be about one resource, until a listed one has it too.
             let asked = way.asked("resources/metadata").len();
             assert_eq!(asked, if quirk == "no-metadata" { 1 } else { 2 }, "{name}");
             soon(client.close()).await;
@@ -144,7 +144,7 @@ async fn metadata_without_the_method_comes_from_the_list_or_the_content() {
 }
 
 #[tokio::test]
-async fn refused_metadata_is_the_answer_if_another_resource_has_metadata() {
+async fn metadata_error_is_final_if_another_resource_has_metadata() {
     for mut way in ways("broken", &["broken-metadata"]).await {
         let name = way.name.clone();
         let client = soon(way.connect().into_future()).await.unwrap();
@@ -160,7 +160,7 @@ async fn refused_metadata_is_the_answer_if_another_resource_has_metadata() {
 
 /// Document 4, section 5: a read of a container may return nothing but its children.
 #[tokio::test]
-async fn metadata_of_a_container_that_reads_as_its_children_is_never_a_childs() {
+async fn container_metadata_is_never_taken_from_a_child() {
     for quirks in [&["no-metadata"][..], &["no-metadata", "ignores-uri"]] {
         for mut way in ways(&format!("container-{}", quirks.len()), quirks).await {
             let name = format!("{quirks:?}, {}", way.name);
@@ -179,7 +179,7 @@ async fn metadata_of_a_container_that_reads_as_its_children_is_never_a_childs() 
 }
 
 #[tokio::test]
-async fn metadata_of_what_reads_as_another_resource_and_has_no_children_is_an_error() {
+async fn metadata_from_a_read_of_another_resource_is_an_error() {
     for mut way in ways("strays", &["no-metadata", "strays"]).await {
         let client = soon(way.connect().into_future()).await.unwrap();
         let error = soon(client.metadata("doc:///src/b")).await.unwrap_err();
@@ -189,8 +189,8 @@ async fn metadata_of_what_reads_as_another_resource_and_has_no_children_is_an_er
 }
 
 #[tokio::test]
-async fn error_of_a_server_that_has_metadata_is_its_answer() {
-    // The last one does not say what its error is about. That it describes what it lists shows that it has the method.
+async fn not_found_from_a_server_with_metadata_is_final() {
+    // The error of the last one names no resource. Its metadata of a listed resource shows that it has the method.
     for (quirks, listed) in [
         (&["reads-all", "names-uri"][..], 0),
         (&["reads-all", "names-uri", "empty-default"], 0),
@@ -214,7 +214,7 @@ async fn error_of_a_server_that_has_metadata_is_its_answer() {
 }
 
 #[tokio::test]
-async fn children_count_whatever_the_default_list_and_unknown_uris_look_like() {
+async fn children_are_listed_despite_an_empty_default_list() {
     for quirks in [&["empty-default"][..], &["unknown-empty"], &["empty-default", "unknown-empty"]]
     {
         for mut way in ways(&quirks.concat(), quirks).await {
@@ -235,12 +235,12 @@ async fn children_count_whatever_the_default_list_and_unknown_uris_look_like() {
 }
 
 #[tokio::test]
-async fn walk_of_a_server_that_ignores_uri_reports_no_default_list_as_children() {
+async fn walk_never_takes_the_default_list_for_children() {
     for mut way in ways("ignores", &["ignores-uri"]).await {
         let name = way.name.clone();
         let client = soon(way.connect().into_future()).await.unwrap();
         assert!(soon(client.children("doc:///src/loop")).await.unwrap().is_none(), "{name}");
-        // What a read of the folder shows of its children is what is left.
+        // Only a read of the folder shows its children.
         let found = walked(&client, Some("doc:///src")).await;
         let expected = [(0, "src"), (1, "src/a"), (1, "src/loop"), (1, "src/b")];
         assert_eq!(found, tree(&expected), "{name}");
@@ -249,7 +249,7 @@ async fn walk_of_a_server_that_ignores_uri_reports_no_default_list_as_children()
 }
 
 #[tokio::test]
-async fn subscription_to_a_resource_that_offers_it_needs_no_capability_of_the_server() {
+async fn watchable_resource_is_subscribed_without_a_server_capability() {
     for mut way in ways("subscribe", &[]).await.into_iter().filter(|way| way.name.starts_with('l'))
     {
         let client = soon(way.connect().into_future()).await.unwrap();

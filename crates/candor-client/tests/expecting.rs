@@ -113,7 +113,7 @@ fn delete(path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn server_that_asks_is_left_to_ask() {
+async fn host_defers_to_a_server_that_needs_approval() {
     for era in ERAS {
         for tool in TOOLS {
             let world = World::new();
@@ -130,7 +130,7 @@ async fn server_that_asks_is_left_to_ask() {
 }
 
 #[tokio::test]
-async fn grant_before_the_question_makes_the_host_ask() {
+async fn grant_before_explain_makes_the_host_confirm() {
     for era in ERAS {
         for tool in TOOLS {
             for policy in [HostPolicy::default(), HostPolicy::default().keep_answers()] {
@@ -165,7 +165,7 @@ async fn grant_before_the_question_makes_the_host_ask() {
 }
 
 #[tokio::test]
-async fn grant_between_question_and_call_makes_the_host_ask() {
+async fn grant_between_explain_and_call_makes_the_host_confirm() {
     for era in ERAS {
         for tool in TOOLS {
             for says_yes in [true, false] {
@@ -198,7 +198,7 @@ async fn grant_between_question_and_call_makes_the_host_ask() {
 
 /// The grant is revoked again before the call is explained anew, over and over: in the end the host asks.
 #[tokio::test]
-async fn server_that_changes_its_mind_forever_is_asked_about_here() {
+async fn host_confirms_if_the_decision_keeps_changing() {
     let world = World::new();
     world.ask_for("dynamic").await;
     let store = world.engine.store().unwrap().clone();
@@ -223,7 +223,7 @@ async fn server_that_changes_its_mind_forever_is_asked_about_here() {
 }
 
 #[tokio::test]
-async fn server_that_cannot_check_the_precondition_is_not_left_to_ask() {
+async fn host_defers_only_to_a_trusted_server_that_checks_expect() {
     for (trust, settings, deferred) in [
         (Trust::Trusted, json!({"version": 1, "ask": "destructive"}), false),
         (Trust::Trusted, json!({"version": 1, "ask": "destructive", "expect": false}), false),

@@ -47,7 +47,7 @@ fn answer(fields: &Value, mirror: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn fields_of_an_answer_reach_the_host() {
+async fn extra_fields_of_an_answer_reach_the_host() {
     let fields = json!({"networkAccessHint": false, "costHint": {"credits": [1.50, null]}});
     let annotates = json!({"tools": {"dynamicAnnotations": true}});
     let resolution = "io.modelcontextprotocol/tool-resolution";
@@ -57,7 +57,7 @@ async fn fields_of_an_answer_reach_the_host() {
     for (capabilities, meta) in [(annotates, json!({})), (resolves, resolvable)] {
         for (said, expected) in [
             (answer(&fields, &nothing), &fields),
-            // What stands between has dropped the members that it does not know.
+            // A proxy has dropped the members that it does not know.
             (answer(&nothing, &fields), &fields),
             (answer(&fields, &json!({"networkAccessHint": true})), &fields),
             (answer(&nothing, &nothing), &nothing),
@@ -80,7 +80,7 @@ async fn fields_of_an_answer_reach_the_host() {
 }
 
 #[tokio::test]
-async fn fields_never_make_a_call_safer() {
+async fn extra_fields_never_make_a_call_safer() {
     let lies = json!({"readOnlyHint": true, "destructiveHint": false, "effect": "reads"});
     let mut said = answer(&json!({}), &lies);
     said["annotations"] = hints(false);
@@ -92,7 +92,7 @@ async fn fields_never_make_a_call_safer() {
 }
 
 #[tokio::test]
-async fn without_an_answer_the_fields_are_those_of_the_tool() {
+async fn extra_fields_without_an_answer_are_those_of_the_tool() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([{
             "name": "manage", "inputSchema": {"type": "object"}, "annotations": worst(),
@@ -107,7 +107,7 @@ async fn without_an_answer_the_fields_are_those_of_the_tool() {
 }
 
 #[tokio::test]
-async fn fields_of_our_server_reach_the_host_in_both_eras() {
+async fn extra_fields_of_our_server_reach_the_host_in_both_eras() {
     let server = || {
         let tool = JsonTool::open("sync", |_, _| async { Ok::<_, ToolError>("done") });
         Server::new("s", "1").tool(tool.effects_by(Hints::DELETES, |args| {

@@ -28,7 +28,7 @@ fn small() -> ClientLimits {
 }
 
 #[tokio::test]
-async fn answers_that_are_none_have_a_name() {
+async fn invalid_answer_is_a_protocol_error() {
     let answers: Vec<(&str, Plain)> = vec![
         ("garbage", || Say::Whole(typed("application/json", "<html>"))),
         ("html", || Say::Whole(typed("text/html", "<html>"))),
@@ -73,7 +73,7 @@ fn typed(kind: &'static str, body: &str) -> axum::response::Response {
 }
 
 #[tokio::test]
-async fn what_is_too_large_too_deep_too_slow_or_cut_off_ends() {
+async fn oversized_or_endless_answer_ends_with_an_error() {
     let deep = format!("{}{}", "[".repeat(10_000), "]".repeat(10_000));
     let answers: Vec<(&str, Made)> = vec![
         ("too large", Box::new(|| said(&"x".repeat(100_000)))),
@@ -129,7 +129,7 @@ fn costly(title: &str) -> Value {
 
 /// Everything here is on one thread.
 #[tokio::test]
-async fn a_schema_that_takes_long_holds_up_nobody_else() {
+async fn slow_schema_does_not_block_other_tasks() {
     let begun = Instant::now();
     candor_schema::Schema::compile(&costly("ours").to_string()).unwrap();
     let alone = begun.elapsed();
@@ -170,7 +170,7 @@ fn never() -> impl futures_util::Stream<Item = Result<String, std::convert::Infa
 }
 
 #[tokio::test]
-async fn lists_without_end_are_given_up() {
+async fn endless_list_is_an_error() {
     for again in [true, false] {
         let server = modern(json!({"tools": {}, "resources": {}, "prompts": {}}), move |asked| {
             let (_, member) = [
@@ -195,8 +195,8 @@ async fn lists_without_end_are_given_up() {
 }
 
 #[tokio::test]
-async fn one_bad_tool_does_not_spoil_the_others() {
-    // What nobody knows yet is no reason to refuse.
+async fn invalid_tools_are_left_out_of_the_list() {
+    // Unknown members are no reason to refuse a tool.
     let list = json!([
         tool("good", &json!({"readOnlyHint": true, "futureHint": {"x": 1}})),
         {"name": 3}, "text", {"name": "no schema"}, {"name": "odd", "inputSchema": "x"},
@@ -216,7 +216,7 @@ async fn one_bad_tool_does_not_spoil_the_others() {
 }
 
 #[tokio::test]
-async fn results_that_break_their_promise_are_not_passed_on_as_results() {
+async fn result_that_violates_the_output_schema_is_an_error() {
     let mut promising = tool("t", &json!({"readOnlyHint": true}));
     promising["outputSchema"] =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
@@ -242,8 +242,8 @@ async fn results_that_break_their_promise_are_not_passed_on_as_results() {
 }
 
 #[tokio::test]
-async fn schemas_that_point_elsewhere_are_not_followed() {
-    let trap = scripted(|_| panic!("somebody followed a reference")).await;
+async fn remote_schema_references_are_not_followed() {
+    let trap = scripted(|_| panic!("a schema reference was followed")).await;
     let mut tool = tool("t", &json!({"readOnlyHint": true}));
     tool["inputSchema"] = json!({"type": "object", "properties": {"a": {"$ref": trap.url}}});
     tool["outputSchema"] = json!({"$ref": trap.url});
@@ -259,7 +259,7 @@ async fn schemas_that_point_elsewhere_are_not_followed() {
 }
 
 #[tokio::test]
-async fn a_server_that_keeps_asking_is_stopped() {
+async fn call_ends_after_too_many_input_rounds() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("t", &Value::Null)])),
         _ => Say::Result(
@@ -280,7 +280,7 @@ async fn a_server_that_keeps_asking_is_stopped() {
 }
 
 #[tokio::test]
-async fn questions_that_this_client_cannot_answer_end_the_call() {
+async fn unsupported_question_ends_the_call() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("t", &Value::Null)])),
         _ => Say::Result(json!({"resultType": "input_required", "inputRequests": {"q": {
@@ -294,7 +294,7 @@ async fn questions_that_this_client_cannot_answer_end_the_call() {
         assert!(told.may_have_run(), "the server had the call before it asked: {told}");
         assert_eq!(server.asked("tools/call").len(), number);
     }
-    // What the host knows to read has changed nothing.
+    // A call that the host classifies as a read changes nothing.
     let policy = HostPolicy::default().classify("t", Hints::READS);
     let client = soon(server.client().policy(policy).into_future()).await.unwrap();
     let told = soon(client.call("t", json!({})).into_future()).await.unwrap_err();
@@ -302,7 +302,7 @@ async fn questions_that_this_client_cannot_answer_end_the_call() {
 }
 
 #[tokio::test]
-async fn line_above_the_limit_is_too_large() {
+async fn line_above_the_size_limit_is_an_error() {
     let script = r#"
 import sys, json
 for line in sys.stdin:
@@ -324,7 +324,7 @@ for line in sys.stdin:
 }
 
 #[tokio::test]
-async fn nobody_there_and_nobody_let_in_are_told_apart() {
+async fn unreachable_and_unauthorized_are_different_errors() {
     let mut retry = Retry::default();
     retry.attempts = 1;
     let nobody = Client::connect("http://127.0.0.1:1/mcp").retry(retry).into_future();
@@ -338,7 +338,7 @@ async fn nobody_there_and_nobody_let_in_are_told_apart() {
         soon(closed.client().into_future()).await,
         Err(Error::Unauthorized { status: 401, .. })
     ));
-    assert_eq!(closed.methods(), ["server/discover"], "the older way would not be let in either");
+    assert_eq!(closed.methods(), ["server/discover"], "the legacy era would be refused too");
     let moved = scripted(|_| {
         let mut response = status(StatusCode::FOUND, "");
         response.headers_mut().insert(header::LOCATION, "http://127.0.0.1:9/".parse().unwrap());
@@ -346,11 +346,11 @@ async fn nobody_there_and_nobody_let_in_are_told_apart() {
     })
     .await;
     let told = soon(moved.client().bearer("secret").into_future()).await.unwrap_err();
-    assert!(told.to_string().contains("moved"), "{told}: nobody carries a token elsewhere");
+    assert!(told.to_string().contains("moved"), "{told}: no token goes to another address");
 }
 
 #[tokio::test]
-async fn programs_that_are_none_are_explained() {
+async fn error_explains_why_a_program_is_no_server() {
     let told =
         soon(Client::start(Program::new("/nonexistent/program")).into_future()).await.unwrap_err();
     assert!(
@@ -370,7 +370,7 @@ async fn programs_that_are_none_are_explained() {
 }
 
 #[tokio::test]
-async fn a_program_that_prints_a_banner_is_forgiven() {
+async fn banner_on_stdout_is_ignored() {
     let script = r#"
 import sys, json
 print("Welcome to the server", flush=True)
@@ -396,7 +396,7 @@ for line in sys.stdin:
 }
 
 #[tokio::test]
-async fn a_program_that_dies_is_started_again() {
+async fn program_that_exits_is_restarted() {
     let script = r#"
 import sys, json, os
 for line in sys.stdin:
@@ -416,11 +416,11 @@ for line in sys.stdin:
     let told = soon(client.call("die", json!({})).into_future()).await.unwrap_err();
     assert!(matches!(&told, Error::Lost { sent: true, .. }), "{told}");
     assert!(told.to_string().contains("exit status: 9"), "{told}");
-    assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "it is there again");
+    assert_eq!(soon(client.tools()).await.unwrap().len(), 1, "the program runs again");
 }
 
 #[tokio::test]
-async fn a_session_that_the_server_forgot_is_opened_again() {
+async fn expired_session_is_reopened() {
     let server = scripted(|asked| {
         let session = asked.headers.get("mcp-session-id").map(|id| id.to_str().unwrap().to_owned());
         match asked.method.as_str() {
@@ -443,7 +443,7 @@ async fn a_session_that_the_server_forgot_is_opened_again() {
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     assert_eq!(client.era(), Era::Legacy);
-    // A trusted server says that nothing was done, so this may be tried again whatever it does.
+    // A trusted server reports that nothing was run, so the client may resend any call.
     let result = soon(client.call("t", json!({})).into_future()).await.unwrap();
     assert_eq!(result.text(), "done");
     assert_eq!(server.asked("initialize").len(), 2);
@@ -453,7 +453,7 @@ async fn a_session_that_the_server_forgot_is_opened_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_dropped_is_taken_back() {
+async fn dropped_call_is_cancelled() {
     use candor::prelude::*;
     use std::sync::Arc;
     use tokio::sync::Notify;
@@ -461,7 +461,7 @@ async fn a_call_that_is_dropped_is_taken_back() {
     #[derive(Clone, Default)]
     struct Signals(Arc<(Notify, Notify)>);
 
-    /// Tells that a handler has ended, or was ended.
+    /// Signals that a handler has ended or was dropped.
     struct Ends(Arc<(Notify, Notify)>);
 
     impl Drop for Ends {
@@ -504,7 +504,7 @@ async fn a_call_that_is_dropped_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_legacy_stream_that_breaks_off_is_taken_up_where_it_was() {
+async fn broken_legacy_stream_resumes_after_its_last_event() {
     let server = scripted(|asked| {
         let place = asked.headers.get("last-event-id").map(|id| id.to_str().unwrap().to_owned());
         let message = |value: Value| format!("id: {}\ndata: {value}\n\n", value["id"].as_str().unwrap_or("e2"));
@@ -512,11 +512,11 @@ async fn a_legacy_stream_that_breaks_off_is_taken_up_where_it_was() {
             "initialize" => Say::Result(json!({"protocolVersion": "2025-11-25",
                 "capabilities": {"tools": {}}, "serverInfo": {"name": "s", "version": "1"}})),
             "tools/list" => Say::Result(json!({"tools": [tool("t", &Value::Null)]})),
-            // A place to come back to, and the end.
+            // An event id to resume from, and the end.
             "tools/call" => Say::Whole(events("retry: 10\nid: e1\ndata:\n\n")),
             "GET" => match place.as_deref() {
                 None => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
-                // News first, and another break; then the answer.
+                // A notification first, and another break; then the answer.
                 Some("e1") => Say::Whole(events(message(json!({"jsonrpc": "2.0",
                     "method": "notifications/message", "params": {"level": "info", "data": "half"}})))),
                 Some("e2") => Say::Whole(events(format!("data: {}\n\n", json!({"jsonrpc": "2.0", "id": 3,
@@ -538,14 +538,14 @@ async fn a_legacy_stream_that_breaks_off_is_taken_up_where_it_was() {
         told.try_recv().unwrap(),
         ("notifications/message".to_owned(), Some("half".to_owned()))
     );
-    assert_eq!(server.asked("tools/call").len(), 1, "taken up, not made again");
+    assert_eq!(server.asked("tools/call").len(), 1, "resumed, not resent");
 }
 
 #[tokio::test]
-async fn progress_gives_more_time_but_not_for_ever() {
+async fn progress_extends_the_timeout_up_to_a_limit() {
     use candor::prelude::*;
 
-    /// Goes on for as long as it is told to
+    /// Runs for the given number of steps
     #[tool(reads)]
     async fn toil(steps: u64, ctx: Ctx) -> String {
         for step in 0..steps {
@@ -572,7 +572,7 @@ async fn progress_gives_more_time_but_not_for_ever() {
 }
 
 #[tokio::test]
-async fn a_round_of_more_questions_than_anybody_answers_is_refused() {
+async fn input_round_with_too_many_questions_is_refused() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("t", &Value::Null)])),
         _ => {
@@ -592,7 +592,7 @@ async fn a_round_of_more_questions_than_anybody_answers_is_refused() {
 }
 
 #[tokio::test]
-async fn a_list_is_bounded_in_bytes() {
+async fn list_above_the_size_limit_is_an_error() {
     let server = modern(json!({"tools": {}}), |asked| {
         Say::Result(json!({"resultType": "complete", "tools": [], "padding": "x".repeat(10_000),
             "nextCursor": asked.nth.to_string(), "ttlMs": 0, "cacheScope": "private"}))
@@ -604,7 +604,7 @@ async fn a_list_is_bounded_in_bytes() {
     let told = soon(client.tools()).await.unwrap_err();
     assert!(matches!(told, Error::TooLarge { limit: 50_000, .. }), "{told}");
     assert_eq!(server.asked("tools/list").len(), 3);
-    // Not the text counts, but what it becomes: every two bytes are a value here.
+    // The limit is on memory, not on text: here, every two bytes become a value.
     let server = modern(json!({"tools": {}}), |_| {
         let mut dense = tool("t", &Value::Null);
         dense["inputSchema"]["enum"] = json!(vec![1; 20_000]);
@@ -618,7 +618,7 @@ async fn a_list_is_bounded_in_bytes() {
 }
 
 #[tokio::test]
-async fn answer_of_many_values_is_refused_by_its_memory() {
+async fn answer_that_needs_too_much_memory_is_refused() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("t", &Value::Null)])),
         _ => Say::Result(json!({"resultType": "complete", "content": [],
@@ -634,7 +634,7 @@ async fn answer_of_many_values_is_refused_by_its_memory() {
 }
 
 #[tokio::test]
-async fn who_asks_and_does_not_listen_is_not_answered_for_ever() {
+async fn replies_to_a_server_that_does_not_read_are_limited() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
     let (ours, theirs) = tokio::io::duplex(1024);
@@ -651,7 +651,7 @@ async fn who_asks_and_does_not_listen_is_not_answered_for_ever() {
             let ping = json!({"jsonrpc": "2.0", "id": id, "method": "ping"});
             output.write_all(format!("{ping}\n").as_bytes()).await.unwrap();
         }
-        // Only now it listens: what was asked is answered as far as there was room.
+        // Only now the server reads: the client stored a limited number of replies.
         let mut answers = 0;
         while let Ok(Ok(Some(_))) =
             tokio::time::timeout(Duration::from_millis(500), lines.next_line()).await
@@ -666,12 +666,12 @@ async fn who_asks_and_does_not_listen_is_not_answered_for_ever() {
     let (input, output) = tokio::io::split(ours);
     let _client = soon(Client::over(input, output).era(Era::Legacy).into_future()).await.unwrap();
     let (answers, answer) = soon(server).await.unwrap();
-    assert!(answers < 1000, "{answers} were kept");
-    assert!(answer.contains("again"), "and there is room again: {answer}");
+    assert!(answers < 1000, "{answers} replies");
+    assert!(answer.contains("again"), "later requests get replies: {answer}");
 }
 
 #[tokio::test]
-async fn questions_that_wait_take_bounded_memory() {
+async fn pending_questions_use_limited_memory() {
     use tokio::io::{AsyncBufReadExt as _, AsyncWriteExt as _, BufReader};
 
     let (ours, theirs) = tokio::io::duplex(1024 * 1024);
@@ -708,7 +708,7 @@ async fn questions_that_wait_take_bounded_memory() {
 /// As after a panic: nothing is awaited any more.
 #[cfg(target_os = "linux")]
 #[test]
-fn dropped_runtime_kills_the_whole_group() {
+fn dropped_runtime_kills_the_whole_process_group() {
     let file = std::env::temp_dir().join(format!("candor-group-{}", std::process::id()));
     let script = format!(
         "(trap '' TERM; for n in $(seq 600); do sleep 0.1; done) & echo $! > {}; wait",

@@ -86,7 +86,7 @@ fn over_pipes(engine: Engine, asked: &Asked) -> Connect {
 }
 
 #[tokio::test]
-async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_changed() {
+async fn cached_answer_is_dropped_when_the_tools_change() {
     for era in [Era::Modern, Era::Legacy] {
         for piped in [false, true] {
             let way = format!("{era:?}, {}", if piped { "pipes" } else { "HTTP" });
@@ -104,7 +104,7 @@ async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_cha
                 changes.tools();
                 assert_eq!(soon(listening.next()).await, Change::Tools, "{way}");
             };
-            // A stream that begins may have missed something, which empties too. From here on it is there.
+            // A new stream empties the cache, because it may have missed a change. From here on, the stream is open.
             changed().await;
             let read = json!({"action": "read"});
             for asked_by_now in [1, 2] {
@@ -115,7 +115,7 @@ async fn what_is_kept_is_asked_anew_when_the_server_says_that_its_tools_have_cha
                         (EffectSource::Asked, Hints::READS)
                     );
                     let times = asked.load(Ordering::SeqCst);
-                    assert_eq!(times, asked_by_now, "{way}, {again}: kept until it is said");
+                    assert_eq!(times, asked_by_now, "{way}, {again}: cached until the change");
                 }
                 changed().await;
             }

@@ -65,14 +65,14 @@ async fn only_a_trusted_server_gets_an_unsafe_call_in_a_new_session() {
             let client = soon(connect.into_future()).await.unwrap();
             let told = confirmed(&client).await;
             assert!(matches!(told, Error::SessionExpired), "{told:?}");
-            assert!(told.may_have_run(), "nothing but the server says that it did nothing");
+            assert!(told.may_have_run(), "only the server claims that nothing was run");
             assert_eq!(server.asked("tools/call").len(), sends, "{trust:?}");
         }
     }
 }
 
 #[tokio::test]
-async fn refused_session_without_a_new_one_may_have_run() {
+async fn refused_call_without_a_new_session_may_have_run() {
     let server = scripted(|asked| match (asked.method.as_str(), asked.nth) {
         ("initialize", 0) => {
             let result = json!({"protocolVersion": "2025-11-25", "capabilities": {"tools": {}},
@@ -134,7 +134,7 @@ async fn claiming(claim: Claim) -> Scripted {
 }
 
 #[tokio::test]
-async fn untrusted_claims_never_resend_a_call() {
+async fn call_is_not_resent_after_an_untrusted_refusal() {
     for (name, claim) in claims() {
         let server = claiming(claim).await;
         let client = soon(server.client().retry(quick()).into_future()).await.unwrap();
@@ -149,7 +149,7 @@ async fn untrusted_claims_never_resend_a_call() {
 }
 
 #[tokio::test]
-async fn trusted_claims_resend_a_call() {
+async fn call_is_resent_after_a_trusted_refusal() {
     for (name, claim) in claims() {
         let server = claiming(claim).await;
         let connect = server.client().trust(Trust::Trusted).retry(quick());
@@ -183,7 +183,7 @@ async fn replaying(has_keys: bool, mark: Value) -> Scripted {
 }
 
 #[tokio::test]
-async fn replay_mark_counts_only_if_it_can_be_true() {
+async fn replay_mark_needs_trust_and_a_matching_key() {
     let unnamed = json!({"replayed": true});
     let named = json!({"replayed": true, "key": "k"});
     let other = json!({"replayed": true, "key": "zz"});
@@ -225,7 +225,7 @@ async fn replay_of_a_new_key_counts_only_after_a_second_send() {
 }
 
 #[tokio::test]
-async fn earlier_attempt_that_may_have_run_is_not_forgotten() {
+async fn may_have_run_survives_a_refusal_of_the_retry() {
     let capabilities = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
     let server = modern(capabilities, |asked| match (asked.method.as_str(), asked.nth) {
         ("tools/list", _) => tools(&json!([tool("t", &json!({"destructiveHint": false}))])),

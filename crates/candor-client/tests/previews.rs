@@ -48,7 +48,7 @@ async fn plain() -> String {
 }
 
 #[tokio::test]
-async fn the_preview_is_shown_before_anybody_says_yes() {
+async fn preview_is_part_of_the_confirmation() {
     for (tool, seen) in [
         ("drop_table", "Would drop users with 3 rows."),
         ("empty_table", "Would delete 3 rows of users."),
@@ -70,13 +70,13 @@ async fn the_preview_is_shown_before_anybody_says_yes() {
             let shown = Arc::new(Mutex::new(None));
             let (ours, counted) = (shown.clone(), runs.clone());
             let call = client.call_safely(tool, arguments).confirm(move |proposal| async move {
-                assert_eq!(counted.0.load(Ordering::SeqCst), before, "nothing is done yet");
+                assert_eq!(counted.0.load(Ordering::SeqCst), before, "nothing has run yet");
                 *ours.lock().unwrap() = Some(proposal);
                 true
             });
             let result = soon(call.into_future()).await.expect(&way);
             assert!(!result.is_error(), "{way}: {}", result.text());
-            let shown = shown.lock().unwrap().take().expect("somebody was asked");
+            let shown = shown.lock().unwrap().take().expect("the host asked");
             assert_eq!(shown.preview.as_deref(), Some(seen), "{way}");
             assert!(shown.summary().contains(seen));
             assert_eq!(runs.0.load(Ordering::SeqCst), before + 1, "{way}");
@@ -86,7 +86,7 @@ async fn the_preview_is_shown_before_anybody_says_yes() {
 }
 
 #[tokio::test]
-async fn a_preview_is_there_without_a_call() {
+async fn client_previews_a_call_without_running_it() {
     let done = Tables::default();
     let world = done.clone();
     let server = move || {
@@ -95,7 +95,7 @@ async fn a_preview_is_there_without_a_call() {
     };
     everywhere(server, async |way, connect| {
         let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
-        // What only the call itself takes is left out.
+        // The preview drops arguments that only the call takes.
         let users = json!({"table": "users", "plan_token": "an old one", "idempotency_key": "k"});
         let shown = soon(client.preview("drop_table", &users)).await.expect(&way).unwrap();
         assert_eq!(shown.text(), "Would drop users with 3 rows.", "{way}");
@@ -113,7 +113,7 @@ async fn a_preview_is_there_without_a_call() {
 }
 
 #[tokio::test]
-async fn a_strangers_preview_is_a_call_like_others() {
+async fn preview_of_an_untrusted_server_does_not_run() {
     let done = Tables::default();
     let server =
         || Server::new("db", "1").state(done.clone()).tools(tools![drop_table, empty_table]);

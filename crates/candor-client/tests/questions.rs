@@ -45,7 +45,7 @@ fn accept(name: &str, value: Value) -> ElicitReply {
 }
 
 #[tokio::test]
-async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
+async fn approval_question_is_recognized_from_a_trusted_server_only() {
     for era in [Era::Modern, Era::Legacy] {
         for trust in [Trust::Trusted, Trust::Untrusted] {
             let heard = Arc::new(Mutex::new(Vec::new()));
@@ -71,7 +71,7 @@ async fn approval_is_recognized_among_questions_of_a_trusted_server_only() {
 }
 
 #[tokio::test]
-async fn host_hears_once_that_a_call_waits_for_the_operator() {
+async fn host_is_notified_once_of_a_pending_approval() {
     everywhere(server, async |way, connect| {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hears = heard.clone();
@@ -89,7 +89,7 @@ async fn host_hears_once_that_a_call_waits_for_the_operator() {
 }
 
 #[tokio::test]
-async fn call_without_a_wait_reports_none() {
+async fn call_without_an_approval_wait_reports_none() {
     everywhere(server, async |way, connect| {
         let connect = connect.on_approval_wait(|wait| panic!("{wait:?}"));
         let connect = connect.on_elicit(|_| std::future::ready(accept("size", json!(1))));
@@ -182,7 +182,7 @@ async fn invalid(connect: Connect, way: &str) {
 }
 
 #[tokio::test]
-async fn answer_that_does_not_fit_the_form_is_its_own_error_and_is_not_sent() {
+async fn invalid_elicitation_answer_is_not_sent() {
     everywhere(server, async |way, connect| invalid(connect, &way).await).await;
     invalid(asking_child("alone"), "legacy child").await;
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
@@ -196,9 +196,9 @@ async fn answer_that_does_not_fit_the_form_is_its_own_error_and_is_not_sent() {
     assert_eq!(server.asked("tools/call").len(), 1, "nothing is sent after the question");
 }
 
-/// Both calls do more than read. What is not about the question keeps its own end.
+/// Both calls can change data. An error that is not about the question keeps its own text.
 #[tokio::test]
-async fn invalid_answer_ends_its_call_among_several_of_a_legacy_server() {
+async fn invalid_answer_ends_only_its_own_call_of_a_legacy_server() {
     let site = asking_site().await;
     for (way, connect, other_says) in [
         ("echo", asking_child("echo"), "disk full"),
@@ -222,9 +222,9 @@ async fn invalid_answer_ends_its_call_among_several_of_a_legacy_server() {
     assert!(answer.params.is_null() && answer.id == "q", "{answer:?}");
 }
 
-/// A mark that anybody can send is an untrusted server's claim, in a question and in a result.
+/// Any server can send the mark, so it counts only from a trusted one, in a question and in a result.
 #[tokio::test]
-async fn approval_counts_from_a_trusted_server_only() {
+async fn approved_result_counts_from_a_trusted_server_only() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("wipe", &Value::Null)])),
         _ => Say::Result(json!({"resultType": "complete", "content": [],

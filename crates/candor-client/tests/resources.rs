@@ -52,7 +52,7 @@ async fn endless() -> Scripted {
 }
 
 #[tokio::test]
-async fn trees_without_end_are_left_at_a_limit() {
+async fn walk_of_an_endless_tree_stops_at_its_limits() {
     let server = endless().await;
     let client = soon(server.client().into_future()).await.unwrap();
     let (found, stopped) = names(client.walk("x:/").depth(3)).await;
@@ -69,7 +69,7 @@ async fn trees_without_end_are_left_at_a_limit() {
 }
 
 #[tokio::test]
-async fn circles_are_walked_once() {
+async fn walk_visits_resources_of_a_cycle_once() {
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/metadata" => complete(json!({"resource": folder("x:/a")})),
         "resources/list" => {
@@ -84,7 +84,7 @@ async fn circles_are_walked_once() {
 }
 
 #[tokio::test]
-async fn a_folder_with_endless_pages_and_one_that_fails_do_not_end_the_walk() {
+async fn failing_folder_does_not_end_the_walk() {
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/list" => match asked.params["uri"].as_str() {
             None => complete(json!({"resources": [folder("x:/endless"), folder("x:/broken"), folder("x:/good")]})),
@@ -105,7 +105,7 @@ async fn a_folder_with_endless_pages_and_one_that_fails_do_not_end_the_walk() {
 }
 
 #[tokio::test]
-async fn nothing_is_assumed_of_what_says_nothing() {
+async fn resource_without_a_list_capability_is_not_listed() {
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/list" if asked.params["uri"].is_null() => complete(json!({"resources": [
             {"uri": "x:/silent/", "name": "silent"},
@@ -113,7 +113,7 @@ async fn nothing_is_assumed_of_what_says_nothing() {
             {"uri": "x:/new", "name": "new", "capabilities": {"fly": true}},
             {"uri": "x:/typed", "name": "typed", "mimeType": "inode/directory"},
         ]})),
-        "resources/list" => panic!("{:?} was not said to be listable", asked.params["uri"]),
+        "resources/list" => panic!("{:?} is not listable", asked.params["uri"]),
         other => panic!("{other}"),
     })
     .await;
@@ -124,8 +124,8 @@ async fn nothing_is_assumed_of_what_says_nothing() {
 }
 
 #[tokio::test]
-async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
-    // The server tells of resources, but not of this one.
+async fn only_watched_resources_can_be_subscribed() {
+    // The server reports changes of resources, but not of this one.
     let resource = |set: ResourceSet, uri: &'static str| {
         let contents = |uri: String, _| async move {
             Ok(vec![ResourceContents::of_text(uri, "text/plain", "x")])
@@ -147,7 +147,7 @@ async fn news_come_of_what_can_be_watched_and_of_nothing_beside_it() {
 }
 
 #[tokio::test]
-async fn each_way_to_list_is_used_where_it_is_there() {
+async fn children_are_listed_by_the_method_that_the_server_has() {
     let children = || {
         json!({"resources": [
             {"uri": "file:///project/src/main.ts", "name": "main.ts", "mimeType": "text/typescript"},
@@ -195,7 +195,7 @@ async fn each_way_to_list_is_used_where_it_is_there() {
 }
 
 #[tokio::test]
-async fn a_server_that_says_it_can_and_cannot_is_asked_the_next_way() {
+async fn next_list_method_is_used_if_an_announced_one_is_missing() {
     let server = modern(
         json!({"resources": {}, "extensions": {"dev.candor/resource": {},
             "io.modelcontextprotocol/skills": {"directoryRead": true}}}),
@@ -218,7 +218,7 @@ async fn a_server_that_says_it_can_and_cannot_is_asked_the_next_way() {
 }
 
 #[tokio::test]
-async fn what_has_not_changed_is_left_out() {
+async fn walk_since_a_snapshot_leaves_out_unchanged_resources() {
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/list" => {
             let modified = if asked.nth < 1 { "2026-01-01T00:00:00Z" } else { "2026-02-02T00:00:00Z" };
@@ -243,7 +243,7 @@ async fn what_has_not_changed_is_left_out() {
 }
 
 #[tokio::test]
-async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
+async fn metadata_is_refreshed_without_reading_contents() {
     let server = modern(tree(), |asked| match asked.method.as_str() {
         "resources/metadata" => {
             let (title, picture, size) = if asked.nth == 0 {
@@ -267,7 +267,7 @@ async fn names_pictures_and_sizes_are_refreshed_without_the_contents() {
 }
 
 #[tokio::test]
-async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
+async fn preferred_format_of_a_resource_is_picked() {
     let server = modern(json!({"resources": {}}), |asked| match asked.params["uri"].as_str().unwrap() {
         "x:/report" => complete(json!({"contents": [
             {"uri": "x:/report", "mimeType": "application/pdf", "blob": "JVBERg=="},
@@ -298,7 +298,7 @@ async fn a_format_is_picked_and_others_beside_it_are_told_apart() {
 }
 
 #[tokio::test]
-async fn advice_on_embedded_resources_is_found_in_both_places() {
+async fn annotations_of_an_embedded_resource_win_over_its_block() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => common::scripted::tools(&json!([common::scripted::tool("t", &Value::Null)])),
         _ => Say::Result(json!({"resultType": "complete", "content": [
@@ -323,7 +323,7 @@ async fn advice_on_embedded_resources_is_found_in_both_places() {
 }
 
 #[tokio::test]
-async fn what_may_be_kept_is_kept_and_private_things_stay_private() {
+async fn private_answers_are_cached_per_token() {
     let server = modern(json!({"resources": {}}), |asked| {
         let scope = if asked.params["uri"] == "x:/public" { "public" } else { "private" };
         Say::Result(json!({"resultType": "complete", "ttlMs": 60_000, "cacheScope": scope,
@@ -356,7 +356,7 @@ async fn what_may_be_kept_is_kept_and_private_things_stay_private() {
 }
 
 #[tokio::test]
-async fn answers_that_came_of_questions_are_not_kept() {
+async fn answer_after_an_input_round_is_not_cached() {
     let server = modern(json!({"resources": {}}), |asked| match asked.params.get("requestState") {
         None => Say::Result(json!({"resultType": "input_required", "requestState": "s"})),
         Some(_) => {
@@ -377,7 +377,7 @@ fn folder_server(root: &std::path::Path) -> Server {
 }
 
 #[tokio::test]
-async fn a_real_folder_is_walked_read_and_listened_to_in_every_way() {
+async fn folder_is_walked_read_and_watched_over_every_transport() {
     let root = std::env::temp_dir().join(format!("candor-client-{}", std::process::id()));
     std::fs::create_dir_all(root.join("a/b")).unwrap();
     std::fs::write(root.join("a/b/deep.txt"), "deep").unwrap();

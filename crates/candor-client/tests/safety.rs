@@ -81,7 +81,7 @@ fn person(
 }
 
 #[tokio::test]
-async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
+async fn read_is_evaluated_and_called_without_confirmation() {
     let server = server().await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(false);
@@ -96,7 +96,7 @@ async fn list_ask_judge_call_in_this_order_and_reads_are_not_asked_about() {
 }
 
 #[tokio::test]
-async fn with_static_hints_alone_the_same_read_is_asked_about() {
+async fn read_needs_confirmation_with_static_hints_alone() {
     // A host that ignores the flag ends at the worst case.
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
@@ -113,7 +113,7 @@ async fn with_static_hints_alone_the_same_read_is_asked_about() {
 }
 
 #[tokio::test]
-async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
+async fn confirmed_delete_is_called_with_the_arguments_shown() {
     let server = server().await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
@@ -127,7 +127,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
     assert_eq!(proposal.foreseen.basis, EffectSource::Asked);
     assert_eq!(proposal.fingerprint().len(), 64);
 
-    // Its fingerprint is that of these arguments, in whatever order, and of no others.
+    // The fingerprint ignores the order of arguments, but not their values.
     let of = async |arguments: Value| {
         let (shown, confirm) = person(false);
         let call = client.call_safely("manage", arguments).confirm(confirm);
@@ -139,7 +139,7 @@ async fn what_deletes_is_called_after_a_yes_with_exactly_what_was_shown() {
 }
 
 #[tokio::test]
-async fn a_no_leaves_nothing_on_the_wire() {
+async fn declined_confirmation_sends_no_call() {
     let server = server().await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(false);
@@ -154,7 +154,7 @@ async fn a_no_leaves_nothing_on_the_wire() {
 }
 
 #[tokio::test]
-async fn unknown_tools_are_named_and_not_called() {
+async fn unknown_tool_error_suggests_a_similar_name() {
     let server = server().await;
     let client = soon(server.client().into_future()).await.unwrap();
     let error = soon(client.call_safely("mange", json!({})).into_future()).await.unwrap_err();
@@ -163,7 +163,7 @@ async fn unknown_tools_are_named_and_not_called() {
 }
 
 #[tokio::test]
-async fn a_tool_is_found_on_the_last_page() {
+async fn tool_on_the_last_page_is_found() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => match asked.params["cursor"].as_str() {
             None => {
@@ -183,7 +183,7 @@ async fn a_tool_is_found_on_the_last_page() {
 }
 
 #[tokio::test]
-async fn missing_hints_are_never_the_safe_ones() {
+async fn missing_hints_count_as_the_worst_case() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([
             tool("bare", &Value::Null),
@@ -202,7 +202,7 @@ async fn missing_hints_are_never_the_safe_ones() {
 }
 
 #[tokio::test]
-async fn hints_that_an_answer_leaves_out_count_as_the_worst_whatever_was_declared() {
+async fn missing_hints_in_an_answer_count_as_the_worst_case() {
     let declared = hints([false, false, true, false]);
     let server = modern(capabilities(), move |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&declared)])),
@@ -219,7 +219,7 @@ async fn hints_that_an_answer_leaves_out_count_as_the_worst_whatever_was_declare
 }
 
 #[tokio::test]
-async fn a_failed_question_falls_back_to_what_is_declared() {
+async fn failed_evaluation_falls_back_to_declared_hints() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
         "tools/annotations" => Say::Error(-32603, "Internal error"),
@@ -243,7 +243,7 @@ async fn a_failed_question_falls_back_to_what_is_declared() {
 }
 
 #[tokio::test]
-async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
+async fn failed_evaluation_of_an_unclassified_tool_is_an_error() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&Value::Null)])),
         "tools/annotations" => Say::Error(-32000, "no"),
@@ -266,7 +266,7 @@ async fn a_failed_question_about_a_tool_that_declares_nothing_is_told() {
 }
 
 #[tokio::test]
-async fn refused_query_falls_back_to_static_hints() {
+async fn refused_evaluation_falls_back_to_declared_hints() {
     for (code, times) in [(-32602, 1), (-32601, 4), (-32600, 4), (-32700, 4), (-32000, 4)] {
         let server = modern(capabilities(), move |asked| match asked.method.as_str() {
             "tools/list" => tools(&json!([manage(&hints(WORST))])),
@@ -287,7 +287,7 @@ async fn refused_query_falls_back_to_static_hints() {
 
 /// A host that knows more than its policy has the user asked, also where the server would.
 #[tokio::test]
-async fn review_has_the_user_asked() {
+async fn review_hook_can_require_confirmation() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("reads", &hints([true, false, true, false]))])),
         _ => said("done"),
@@ -303,7 +303,7 @@ async fn review_has_the_user_asked() {
 }
 
 #[tokio::test]
-async fn a_stranger_is_not_believed() {
+async fn untrusted_server_counts_as_the_worst_case() {
     let lies = json!([
         tool("delete_everything", &hints([true, false, true, false])),
         tool("send_secrets", &hints([false, false, true, false])),
@@ -319,7 +319,7 @@ async fn a_stranger_is_not_believed() {
     })
     .await;
     let client = soon(server.client().into_future()).await.unwrap();
-    assert_eq!(client.trust(), Trust::Untrusted, "until somebody says otherwise");
+    assert_eq!(client.trust(), Trust::Untrusted, "by default");
     for tool in ["delete_everything", "send_secrets", "manage"] {
         let foreseen = soon(client.explain(tool, &delete())).await.unwrap();
         assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
@@ -330,7 +330,7 @@ async fn a_stranger_is_not_believed() {
 }
 
 #[tokio::test]
-async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
+async fn untrusted_hints_only_worsen_the_hosts_classification() {
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([
             tool("quiet", &Value::Null),
@@ -352,7 +352,7 @@ async fn a_strangers_words_make_the_hosts_own_opinion_only_worse() {
 }
 
 #[tokio::test]
-async fn an_answer_riskier_than_declared_counts() {
+async fn evaluated_effect_riskier_than_declared_counts() {
     // What tools/resolve may say has the same bound.
     let safe = hints([true, false, true, false]);
     let mut resolvable = tool("resolvable", &safe);
@@ -387,7 +387,7 @@ async fn an_answer_riskier_than_declared_counts() {
 }
 
 #[tokio::test]
-async fn broken_answers_of_resolve_are_failures() {
+async fn invalid_resolve_answer_falls_back_to_declared_hints() {
     let mut resolvable = tool("t", &hints([false, true, true, false]));
     resolvable["_meta"] = json!({"io.modelcontextprotocol/tool-resolution": {"resolvable": true}});
     let list = json!([resolvable]);
@@ -414,7 +414,7 @@ async fn broken_answers_of_resolve_are_failures() {
 }
 
 #[tokio::test]
-async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
+async fn identical_concurrent_evaluations_share_one_request() {
     let asked = Arc::new(AtomicUsize::new(0));
     let count = asked.clone();
     let server = modern(capabilities(), move |asked| match asked.method.as_str() {
@@ -439,14 +439,14 @@ async fn nothing_is_reused_and_identical_questions_in_flight_are_one() {
         assert!(foreseen.unwrap().hints.is_read_only());
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
-    // Later is another question, and so are other arguments.
+    // A later evaluation is a new request, and so are other arguments.
     soon(client.explain("manage", &one)).await.unwrap();
     assert!(soon(client.explain("manage", &delete())).await.unwrap().hints.is_destructive());
     assert_eq!(asked.load(Ordering::SeqCst), 3);
 }
 
 #[tokio::test]
-async fn answers_of_tables_are_kept_if_the_host_wants_it() {
+async fn effect_table_answers_are_cached_only_if_the_host_opts_in() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => {
             let mut table = manage(&hints(WORST));
@@ -465,7 +465,7 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
     let client = soon(server.client().trust(Trust::Trusted).policy(keeping.clone()).into_future())
         .await
         .unwrap();
-    // This server lets nothing be kept of its list, so it is read each time: the tool is still the same.
+    // The list may not be cached, so the client reads it each time: the tool is still the same.
     for (tool, arguments, questions) in [
         ("table", read(), 1),
         ("table", json!({"action": "read", "path": "a"}), 1),
@@ -476,12 +476,12 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
         assert_eq!(foreseen.hints.is_read_only(), arguments["action"] == "read");
         assert_eq!((foreseen.basis, asked()), (EffectSource::Asked, questions), "{arguments}");
     }
-    // The table has changed, and what is no table may say something else each time.
+    // The table has changed. A tool without a table may answer differently each time.
     for (tool, questions) in [("table", 3), ("table", 3), ("manage", 4), ("manage", 5)] {
         soon(client.explain(tool, &read())).await.unwrap();
         assert_eq!(asked(), questions, "{tool}");
     }
-    // Of a stranger nothing is kept, and neither is it by whoever does not want it.
+    // Answers of an untrusted server are not cached, and a host without the setting caches none.
     for client in [
         server.client().policy(keeping),
         server.client().trust(Trust::Trusted).policy(HostPolicy::default()),
@@ -495,7 +495,7 @@ async fn answers_of_tables_are_kept_if_the_host_wants_it() {
 }
 
 #[tokio::test]
-async fn a_question_may_be_given_up() {
+async fn cancelled_evaluation_is_not_reused() {
     let server = modern(capabilities(), |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([manage(&hints(WORST))])),
         "tools/annotations" if asked.nth == 0 => {
@@ -510,7 +510,7 @@ async fn a_question_may_be_given_up() {
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     soon(client.tools()).await.unwrap();
     let arguments = read();
-    // Given up when the server has it and before it answers; nobody joins what was given up.
+    // Cancelled after the server has the request and before it answers. No later caller joins it.
     tokio::select! {
         told = client.explain("manage", &arguments) => panic!("{told:?}"),
         () = soon(async {
@@ -525,7 +525,7 @@ async fn a_question_may_be_given_up() {
 }
 
 #[tokio::test]
-async fn where_static_hints_suffice_nobody_need_be_asked() {
+async fn sufficient_static_hints_skip_the_evaluation() {
     let adds = hints([false, false, false, false]);
     let list = json!([manage(&adds), tool("plain", &hints([true, false, true, false]))]);
     let server = modern(capabilities(), move |asked| match asked.method.as_str() {
@@ -549,7 +549,7 @@ async fn where_static_hints_suffice_nobody_need_be_asked() {
 }
 
 #[tokio::test]
-async fn arguments_are_checked_before_anything_is_sent() {
+async fn invalid_arguments_are_refused_before_sending() {
     let mut strict = tool("strict", &hints([true, false, true, false]));
     strict["inputSchema"] = json!({"type": "object", "properties": {"n": {"type": "integer"}},
         "required": ["n"], "additionalProperties": false});
@@ -567,7 +567,7 @@ async fn arguments_are_checked_before_anything_is_sent() {
 }
 
 #[tokio::test]
-async fn a_model_is_told_the_same_in_words() {
+async fn model_description_states_the_effect_and_the_verdict() {
     let server = server().await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let words = soon(client.describe_for_model("manage", &read())).await.unwrap();
@@ -583,7 +583,7 @@ async fn a_model_is_told_the_same_in_words() {
 }
 
 #[tokio::test]
-async fn a_policy_can_say_no() {
+async fn host_policy_can_deny_a_tool() {
     let server = server().await;
     let policy = HostPolicy::default().deny("plain");
     let client =
@@ -595,8 +595,8 @@ async fn a_policy_can_say_no() {
 }
 
 #[tokio::test]
-async fn what_was_agreed_to_is_not_called_as_something_else() {
-    // The server has changed the tool since it was listed: a call without consent is made anew, one with consent is not.
+async fn confirmed_call_is_not_resent_after_the_tool_changes() {
+    // The server has changed the tool since it was listed: a call is resent only without a confirmation.
     let server = modern(json!({"tools": {}}), |asked| match asked.method.as_str() {
         "tools/list" => {
             let mut moving = tool("moving", &Value::Null);
@@ -615,9 +615,9 @@ async fn what_was_agreed_to_is_not_called_as_something_else() {
     let (shown, confirm) = person(true);
     let call = client.call_safely("moving", arguments.clone()).confirm(confirm);
     let told = soon(call.into_future()).await.unwrap_err();
-    assert!(told.may_have_run(), "only a stranger says that it did nothing: {told}");
+    assert!(told.may_have_run(), "only an untrusted server claims that nothing was run: {told}");
     assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
-    // Who asks again is asked about the tool as it is now.
+    // The next call asks about the tool as it is now.
     let (shown, confirm) = person(true);
     soon(client.call_safely("moving", arguments.clone()).confirm(confirm).into_future())
         .await
@@ -633,7 +633,7 @@ fn quick() -> Retry {
 }
 
 #[tokio::test]
-async fn call_with_two_different_keys_is_refused_before_it_is_sent() {
+async fn call_with_two_different_keys_is_refused_before_sending() {
     let keys = json!({"tools": {}, "extensions": {"dev.candor/idempotency": {}}});
     let server = modern(keys, |asked| match asked.method.as_str() {
         "tools/list" => tools(&json!([tool("charge", &json!({"readOnlyHint": true}))])),

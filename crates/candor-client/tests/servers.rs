@@ -22,7 +22,7 @@ async fn speaking(name: &'static str, names: &[&str]) -> Scripted {
 }
 
 #[tokio::test]
-async fn tools_of_several_servers_have_names_of_their_own_and_reach_their_server() {
+async fn unique_tool_names_reach_their_own_servers() {
     let (one, other) = (speaking("one", &["b__c", "x.y/z"]).await, speaking("other", &["c"]).await);
     let mut servers = Servers::new();
     for (name, server) in [("a", &one), ("a__b", &other)] {
@@ -45,7 +45,7 @@ async fn tools_of_several_servers_have_names_of_their_own_and_reach_their_server
 }
 
 #[tokio::test]
-async fn formats_have_the_members_that_providers_take() {
+async fn formats_match_the_shape_that_providers_expect() {
     let defined = json!([{"name": "pick", "description": "Picks one.", "inputSchema":
         {"type": "object", "oneOf": [{"properties": {"n": {"type": "integer"}}, "required": ["n"]}]}}]);
     let server = modern(json!({"tools": {}}), move |_| tools(&defined)).await;
@@ -66,7 +66,7 @@ async fn formats_have_the_members_that_providers_take() {
 }
 
 #[tokio::test]
-async fn formats_keep_references_whole_and_names_and_descriptions_short() {
+async fn formats_keep_references_valid_and_texts_short() {
     let long = "ä".repeat(1025);
     let defined = json!([{"name": "x".repeat(80), "description": long, "inputSchema": {"type": "object",
         "properties": {"z": {"$ref": "#/anyOf/0"}}, "anyOf": [{"properties": {"n": {"type": "integer"}}}]}}]);
@@ -87,7 +87,7 @@ async fn formats_keep_references_whole_and_names_and_descriptions_short() {
 }
 
 #[tokio::test]
-async fn array_without_items_has_them_for_openai_alone() {
+async fn array_without_items_gets_them_for_openai_only() {
     let properties = json!({"pair": {"prefixItems": [{"type": "array"}]}});
     let defined =
         json!([{"name": "t", "inputSchema": {"type": "object", "properties": properties}}]);
@@ -102,7 +102,7 @@ async fn array_without_items_has_them_for_openai_alone() {
 }
 
 #[tokio::test]
-async fn argument_that_anthropic_does_not_take_is_renamed_and_restored() {
+async fn argument_name_that_anthropic_rejects_is_mapped_both_ways() {
     let nested = json!({"type": "object", "properties": {"also here": {}}});
     let long = "x".repeat(65);
     let defined = json!([{"name": "t", "annotations": {"readOnlyHint": true}, "inputSchema": {
@@ -149,7 +149,7 @@ async fn argument_that_anthropic_does_not_take_is_renamed_and_restored() {
 }
 
 #[tokio::test]
-async fn server_that_fails_costs_its_own_tools_alone() {
+async fn failing_server_loses_only_its_own_tools() {
     let good = speaking("good", &["look"]).await;
     let bad = modern(json!({}), |_| said("no tools here")).await;
     let mut servers = Servers::new();

@@ -50,7 +50,7 @@ fn welcome(asked: &Asked, session: &str, tells_of_changes: bool) -> Say {
 }
 
 #[tokio::test]
-async fn who_refuses_a_revision_and_names_it_is_asked_again() {
+async fn revision_refusal_that_lists_the_revision_is_retried() {
     let server = scripted(|asked| match (asked.method.as_str(), asked.nth) {
         ("server/discover", 0) => json_with(
             StatusCode::BAD_REQUEST,
@@ -71,7 +71,7 @@ async fn who_refuses_a_revision_and_names_it_is_asked_again() {
 }
 
 #[tokio::test]
-async fn who_refuses_it_again_and_again_is_not_asked_for_ever() {
+async fn repeated_revision_refusal_is_an_error() {
     let server = scripted(|asked| {
         json_with(
             StatusCode::BAD_REQUEST,
@@ -88,9 +88,9 @@ async fn who_refuses_it_again_and_again_is_not_asked_for_ever() {
     assert_eq!(server.methods().len(), 2);
 }
 
-/// In all ways in which servers say that they do not know a session.
+/// In every format in which servers refuse an unknown session.
 #[tokio::test]
-async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
+async fn expired_session_is_reopened_for_every_refusal_format() {
     fn refused(code: StatusCode, id: &Value, error: i64, message: &str) -> Say {
         let error = json!({"code": error, "message": message});
         json_with(code, &[], &json!({"jsonrpc": "2.0", "id": id, "error": error}))
@@ -141,7 +141,7 @@ async fn a_forgotten_session_is_opened_again_and_nobody_notices() {
 }
 
 #[tokio::test]
-async fn method_not_found_with_404_is_the_answer_and_keeps_the_session() {
+async fn method_not_found_with_404_keeps_the_session() {
     let server = scripted(|asked| match asked.method.as_str() {
         "initialize" => welcome(asked, "one", false),
         "GET" => Say::Whole(status(StatusCode::METHOD_NOT_ALLOWED, "")),
@@ -163,11 +163,11 @@ async fn method_not_found_with_404_is_the_answer_and_keeps_the_session() {
 }
 
 #[tokio::test]
-async fn tools_are_not_kept_where_nobody_tells_that_they_change() {
+async fn tool_list_is_not_cached_without_a_change_stream() {
     let server = scripted(|asked| match asked.method.as_str() {
         "server/discover" => Say::Error(-32601, "Method not found"),
         "initialize" => welcome(asked, "s", true),
-        // A page for people, and no stream.
+        // An HTML page, not a stream.
         "GET" => Say::Whole(
             Response::builder()
                 .header("content-type", "text/html")
@@ -180,11 +180,11 @@ async fn tools_are_not_kept_where_nobody_tells_that_they_change() {
     let client = soon(server.client().into_future()).await.unwrap();
     soon(listed(&client, &server, 3)).await;
 
-    assert_eq!(server.asked("GET").len(), 1, "it is not asked for again");
+    assert_eq!(server.asked("GET").len(), 1, "the stream is not requested again");
 }
 
 #[tokio::test]
-async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
+async fn stream_that_ends_at_once_is_reopened_after_a_delay() {
     let server = scripted(|asked| match asked.method.as_str() {
         "server/discover" => Say::Error(-32601, "Method not found"),
         "initialize" => welcome(asked, "s", true),
@@ -194,7 +194,7 @@ async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
     .await;
     let client = soon(server.client().into_future()).await.unwrap();
 
-    // Whatever is said between two streams is not heard, so nothing that is known stays known.
+    // A change between two streams is missed, so nothing stays cached.
     soon(listed(&client, &server, 10)).await;
     assert!(server.asked("GET").len() <= 1, "not again before a second has passed");
     soon(async {
@@ -205,9 +205,9 @@ async fn a_stream_that_ends_at_once_is_asked_for_again_but_not_all_the_time() {
     .await;
 }
 
-/// `retry` is the server's to say, and it may not make us run.
+/// The server sets `retry`, but it cannot remove the backoff.
 #[tokio::test]
-async fn a_stream_that_ends_at_once_is_not_asked_for_as_often_as_its_server_likes() {
+async fn stream_backs_off_even_with_retry_zero() {
     let server = scripted(|asked| match asked.method.as_str() {
         "server/discover" => Say::Error(-32601, "Method not found"),
         "initialize" => welcome(asked, "s", true),
@@ -230,9 +230,9 @@ async fn a_stream_that_ends_at_once_is_not_asked_for_as_often_as_its_server_like
     assert!(twice > once + Duration::from_secs(1), "less and less often: {once:?}, {twice:?}");
 }
 
-/// Servers put their questions there, and do not put them again.
+/// Servers send their questions on this stream, and only once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn whoever_can_be_asked_listens_before_anything_is_called() {
+async fn client_that_answers_questions_listens_before_the_first_call() {
     let listens = AtomicUsize::new(0);
     let server = scripted(move |asked| match asked.method.as_str() {
         "server/discover" => Say::Error(-32601, "Method not found"),
@@ -243,7 +243,7 @@ async fn whoever_can_be_asked_listens_before_anything_is_called() {
             Say::Whole(events(""))
         }
         "tools/call" if listens.load(Ordering::SeqCst) == 0 => {
-            Say::Error(-32000, "nobody would hear a question")
+            Say::Error(-32000, "no stream for a question")
         }
         _ => answer(asked),
     })
@@ -290,10 +290,10 @@ fn quick_probe() -> ClientLimits {
 }
 
 #[tokio::test]
-async fn an_old_server_hears_nothing_between_the_probe_and_the_handshake() {
+async fn legacy_server_gets_initialize_right_after_the_probe() {
     let heard = Arc::new(std::sync::Mutex::new(Vec::new()));
     let hears = heard.clone();
-    // It does not answer what it does not know.
+    // The server does not answer unknown methods.
     let server = lines(move |message| {
         let method = message["method"].as_str().unwrap_or_default().to_owned();
         let answer = (method == "initialize").then(|| {
@@ -312,7 +312,7 @@ async fn an_old_server_hears_nothing_between_the_probe_and_the_handshake() {
 }
 
 #[tokio::test]
-async fn a_server_of_the_modern_era_alone_may_be_slow_to_start() {
+async fn slow_modern_only_server_is_probed_again() {
     let mut probed = 0;
     let server = lines(move |message| match message["method"].as_str() {
         Some("server/discover") => {
@@ -334,10 +334,10 @@ async fn a_server_of_the_modern_era_alone_may_be_slow_to_start() {
     assert!(client.capabilities().tools.is_some());
 }
 
-/// Its pipe is full, and it has no ear for the end of it either.
+/// Its pipe is full, and it ignores the end of its input.
 #[cfg(unix)]
 #[tokio::test]
-async fn who_no_longer_reads_does_not_hold_up_a_close() {
+async fn server_that_stops_reading_does_not_block_close() {
     let says = json!({"jsonrpc": "2.0", "id": 1, "result": {
         "resultType": "complete", "supportedVersions": ["2026-07-28"],
         "capabilities": {}, "ttlMs": 0, "cacheScope": "private"}});

@@ -63,7 +63,7 @@ fn server() -> Server {
 }
 
 #[tokio::test]
-async fn connect_list_foresee_and_call() {
+async fn client_lists_explains_and_calls_over_every_transport() {
     everywhere(server, async |way, connect| {
         let client = soon(connect.trust(Trust::Trusted).into_future()).await.expect(&way);
         assert_eq!(client.server().unwrap().name, "world", "{way}");
@@ -80,20 +80,20 @@ async fn connect_list_foresee_and_call() {
 
         let sum =
             soon(client.call("add", json!({"a": 2, "b": 3})).into_future()).await.expect(&way);
-        assert_eq!(sum.value(), Some(&json!(5)), "{way}: out of its box");
+        assert_eq!(sum.value(), Some(&json!(5)), "{way}: unwrapped");
         assert_eq!(sum.parse::<i64>().unwrap(), 5);
 
         let read = soon(client.call_safely("manage", reads).into_future()).await.expect(&way);
-        assert_eq!(read.text(), "content of a", "{way}: nobody is asked");
+        assert_eq!(read.text(), "content of a", "{way}: no confirmation");
         let refused = soon(client.call_safely("manage", deletes).into_future()).await;
-        assert!(matches!(refused, Err(Error::Refused(_))), "{way}: nobody to ask never means yes");
+        assert!(matches!(refused, Err(Error::Refused(_))), "{way}: no prompt never means yes");
         soon(client.close()).await;
     })
     .await;
 }
 
 #[tokio::test]
-async fn progress_comes_in_order_and_before_the_result() {
+async fn progress_arrives_in_order_before_the_result() {
     everywhere(server, async |way, connect| {
         let client = soon(connect.into_future()).await.expect(&way);
         let (tell, told) = std::sync::mpsc::channel();
@@ -106,7 +106,7 @@ async fn progress_comes_in_order_and_before_the_result() {
 }
 
 #[tokio::test]
-async fn models_and_folders_answer_too() {
+async fn client_answers_sampling_and_roots_questions() {
     everywhere(server, async |way, connect| {
         let connect = connect
             .on_sample(|asked| async move {
@@ -123,7 +123,7 @@ async fn models_and_folders_answer_too() {
 }
 
 #[tokio::test]
-async fn whoever_declines_or_cannot_be_asked_is_believed() {
+async fn declined_question_reaches_the_tool() {
     everywhere(server, async |way, connect| {
         let connect = connect.on_elicit(|_| async { candor_client::ElicitReply::Decline });
         let client = soon(connect.into_future()).await.expect(&way);
@@ -145,7 +145,7 @@ async fn whoever_declines_or_cannot_be_asked_is_believed() {
 }
 
 #[tokio::test]
-async fn a_token_lets_in_and_a_wrong_one_does_not() {
+async fn server_accepts_only_the_right_token() {
     let tokens = candor::auth::BearerTokens::default().token("secret", Principal::new("ada"));
     let mut http = candor::transport::http::Http::default();
     http.authenticator = Some(std::sync::Arc::new(tokens));
@@ -161,7 +161,7 @@ async fn a_token_lets_in_and_a_wrong_one_does_not() {
 }
 
 #[tokio::test]
-async fn questions_are_answered_with_their_defaults() {
+async fn accepted_question_without_values_uses_defaults() {
     everywhere(server, async |way, connect| {
         let connect = connect.on_elicit(|asked| async move {
             assert_eq!(asked.message, "Who?");

@@ -51,7 +51,7 @@ async fn guarded(era: &'static str) -> (Scripted, Accepted) {
 }
 
 #[tokio::test]
-async fn token_that_the_server_refuses_is_refreshed_once_for_all_requests() {
+async fn refused_token_is_refreshed_once_for_all_requests() {
     for era in ["modern", "legacy"] {
         let (server, accepted) = guarded(era).await;
         let (asked, current) = (Arc::new(AtomicUsize::new(0)), accepted.clone());
@@ -82,7 +82,7 @@ async fn token_that_the_server_refuses_is_refreshed_once_for_all_requests() {
 }
 
 #[tokio::test]
-async fn token_that_is_refused_again_ends_the_request() {
+async fn token_refused_after_a_refresh_ends_the_request() {
     let (server, accepted) = guarded("modern").await;
     let connect = server.client().bearer_from(|| async { Ok::<_, String>("t0ken-0".to_owned()) });
     let client = soon(connect.into_future()).await.unwrap();

@@ -68,7 +68,7 @@ impl Events {
 }
 
 #[tokio::test]
-async fn what_changes_is_told() {
+async fn event_stream_reports_the_number_of_pending_requests() {
     let _alone = alone().await;
     let desk = Desk::new();
     let mut events = Events::of(&desk.site).await.unwrap();
@@ -77,29 +77,29 @@ async fn what_changes_is_told() {
     let call = desk.call(note("secret path"));
     let asked = events.next().await.unwrap();
     assert_eq!(asked["waiting"], 1);
-    assert!(!asked.to_string().contains("secret"), "what it is, is for who looks: {asked}");
-    // Who comes later is told at once, too, and the same.
+    assert!(!asked.to_string().contains("secret"), "the event has no details: {asked}");
+    // A later stream gets the same state at once.
     let mut later = Events::of(&desk.site).await.unwrap();
     assert_eq!(later.next().await.unwrap(), asked);
     let waiting = desk.one().await;
     desk.approve(&waiting.id, waiting.named()).await.ok();
     for events in [&mut events, &mut later] {
         let decided = events.next().await.unwrap();
-        assert_eq!(decided, first, "nothing waits, as before");
+        assert_eq!(decided, first, "no request is pending, as before");
     }
     call.await.unwrap();
 }
 
-/// As many wait as before, and they are others: that is news.
+/// The number of pending requests is the same, but they are others.
 #[tokio::test]
-async fn another_call_in_the_place_of_one_is_told() {
+async fn event_stream_reports_a_request_that_replaces_another() {
     let _alone = alone().await;
     let desk = Desk::impatient();
     desk.call_as("ada", note("a"), None).await.unwrap();
     let mut events = Events::of(&desk.site).await.unwrap();
     let of_ada = events.next().await.unwrap();
     let waiting = desk.one().await;
-    // Decided and asked between two looks: the same arguments of somebody else put the same question.
+    // Denied and requested between two reads: the same arguments of another caller make the same version.
     let decision = desk.deny(&waiting.id, waiting.named());
     let (decided, asked) = tokio::join!(decision, desk.call_as("bob", note("a"), None));
     decided.ok();
@@ -114,9 +114,9 @@ async fn another_call_in_the_place_of_one_is_told() {
     }
 }
 
-/// More than the list has room for: whoever listens hears how many, and of each that comes to it.
+/// More than the list can hold: the stream counts all of them, and reports each new one.
 #[tokio::test]
-async fn all_that_waits_is_counted() {
+async fn event_stream_counts_requests_beyond_the_list_limit() {
     let _alone = alone().await;
     let desk = Desk::impatient();
     for n in 0..100 {
@@ -130,9 +130,9 @@ async fn all_that_waits_is_counted() {
     assert_eq!(events.next().await.unwrap()["waiting"], 301);
 }
 
-/// To look is to go through all that waits, and be it a hundred megabytes: that is not done anew for each of them.
+/// A read goes through all pending requests, up to a hundred megabytes, so the streams share it.
 #[tokio::test]
-async fn those_who_listen_share_a_look() {
+async fn event_streams_share_ledger_reads() {
     let _alone = alone().await;
     let ledger = Looked::new();
     let site = Site::around(Console::of_ledger(Arc::<Looked>::clone(&ledger)));
@@ -145,11 +145,11 @@ async fn those_who_listen_share_a_look() {
     }
     // One at once, and one in each 600 ms since.
     let most = 1 + begun.elapsed().as_millis() / 600;
-    assert!((1..=most).contains(&(ledger.times() as u128)), "{} looks", ledger.times());
+    assert!((1..=most).contains(&(ledger.times() as u128)), "{} reads", ledger.times());
 }
 
 #[tokio::test]
-async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
+async fn event_streams_above_the_limit_are_refused() {
     let _alone = alone().await;
     let desk = Desk::new();
     for _ in 0..2 {
@@ -160,22 +160,18 @@ async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
             all.push(events);
         }
         for _ in 0..3 {
-            assert_eq!(
-                Events::of(&desk.site).await.err(),
-                Some(503),
-                "and a refusal takes no place"
-            );
+            assert_eq!(Events::of(&desk.site).await.err(), Some(503), "a refusal uses no slot");
         }
         let busy = desk.site.ask("GET", "/approvals/events").known().send().await;
         let said = busy.problem(503, "busy");
         assert_eq!(said["is_retriable"], true);
         assert!(!busy.header("retry-after").is_empty());
-        // One goes, one can come.
+        // A closed stream frees one slot.
         all.pop();
         all.push(Events::once_there_is_room(&desk.site).await);
         assert_eq!(Events::of(&desk.site).await.err(), Some(503));
     }
-    // HEAD opens nothing that would have to be closed.
+    // HEAD opens no stream.
     for _ in 0..70 {
         let head = desk.site.ask("HEAD", "/approvals/events").known().send().await;
         assert_eq!(head.status, 200);
@@ -184,7 +180,7 @@ async fn there_is_room_for_so_many_and_whoever_leaves_makes_room() {
 }
 
 #[tokio::test]
-async fn streams_end_when_the_process_is_about_to() {
+async fn event_streams_end_at_shutdown() {
     let _alone = alone().await;
     let desk = Desk::new();
     let mut events = Events::of(&desk.site).await.unwrap();
@@ -201,9 +197,9 @@ async fn streams_end_when_the_process_is_about_to() {
     assert_eq!(events.next().await, None);
 }
 
-/// Whoever stands in between takes no stream for dead, and keeps no event back.
+/// A proxy must not close a stream as dead, nor buffer its events.
 #[tokio::test]
-async fn every_stream_passes_proxies() {
+async fn every_event_stream_is_unbuffered_and_sends_keepalives() {
     let _alone = alone().await;
     let hangs = JsonTool::open("hangs", |_, _| async {
         std::future::pending::<()>().await;
@@ -224,7 +220,7 @@ async fn every_stream_passes_proxies() {
         assert_eq!(response.headers()["cache-control"], "no-store", "{path}");
         let mut events = site::Events::of(response);
         let mut said = events.next().await;
-        // What there is to be said at once comes before the silence.
+        // The first event comes before the keepalive.
         if said.as_deref() != Some(":\n\n") {
             said = events.next().await;
         }

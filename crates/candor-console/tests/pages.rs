@@ -35,7 +35,7 @@ fn tool(name: &str, schema: &Value) -> JsonTool {
 }
 
 #[tokio::test]
-async fn tools_are_listed_with_one_verdict_each() {
+async fn tool_list_shows_one_effect_per_tool() {
     let html = page(&Site::of(sample()), "/").await;
     assert_eq!(html.matches("data-testid=\"tool\"").count(), 2);
     assert!(html.contains("<li data-verdict=\"reads\""), "{html}");
@@ -47,7 +47,7 @@ async fn tools_are_listed_with_one_verdict_each() {
 
 /// Beside the effect, a line says whether a call is safe to retry, and whether it is external.
 #[tokio::test]
-async fn tool_list_says_whether_calls_are_external_and_safe_to_retry() {
+async fn tool_list_shows_retry_safety_and_reach() {
     let schema = json!({"type": "object"});
     let rows = [
         ("looks", Hints::new(true, false, true, true), "safe to retry · external"),
@@ -66,7 +66,7 @@ async fn tool_list_says_whether_calls_are_external_and_safe_to_retry() {
 }
 
 #[tokio::test]
-async fn a_server_without_tools_says_what_to_do_next() {
+async fn page_without_tools_explains_the_next_step() {
     let html = page(&Site::of(server()), "/").await;
     assert!(html.contains("data-testid=\"no-tools\"") && html.contains(".tools("), "{html}");
     let html = page(&Site::of(server()), "/ui/resources").await;
@@ -74,7 +74,7 @@ async fn a_server_without_tools_says_what_to_do_next() {
 }
 
 #[tokio::test]
-async fn tools_that_begin_alike_stand_together() {
+async fn tools_with_a_common_prefix_are_grouped() {
     let schema = json!({"type": "object"});
     let names = ["mail/read", "other", "mail/send", "git_log", "git_add"];
     let all = names.map(|name| std::sync::Arc::new(tool(name, &schema)) as _);
@@ -86,7 +86,7 @@ async fn tools_that_begin_alike_stand_together() {
 }
 
 #[tokio::test]
-async fn a_preview_stands_behind_its_tool_and_makes_no_group() {
+async fn preview_is_listed_after_its_tool() {
     let schema = json!({"type": "object"});
     let previewed =
         |name: &str| tool(name, &schema).preview(|_, _| async { Ok::<_, ToolError>("") });
@@ -100,7 +100,7 @@ async fn a_preview_stands_behind_its_tool_and_makes_no_group() {
 
 /// A preview may have a preview of its own, and a tool may name itself: all of them are listed, each once.
 #[tokio::test]
-async fn no_tool_is_lost_behind_its_preview() {
+async fn tool_list_shows_every_tool_once_despite_preview_chains() {
     let schema = json!({"type": "object"});
     let reads = |name: &str| tool(name, &schema).hints(Hints::READS);
     let all = [
@@ -117,7 +117,7 @@ async fn no_tool_is_lost_behind_its_preview() {
 }
 
 #[tokio::test]
-async fn a_tool_says_what_it_takes_gives_and_does() {
+async fn tool_page_shows_arguments_result_and_effect() {
     let schema = json!({"type": "object", "required": ["action"], "properties": {
         "action": {"enum": ["read", "delete"], "description": "What to do"},
         "times": {"type": "integer", "minimum": 1, "default": 2}}});
@@ -147,7 +147,7 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
     ] {
         assert!(html.contains(part), "{part} in {html}");
     }
-    // The schemas of what it takes and gives, as they are.
+    // Both schemas, unchanged.
     let shown: Vec<Value> = html
         .split("<summary>Schema</summary><pre tabindex=\"0\">")
         .skip(1)
@@ -155,7 +155,7 @@ async fn a_tool_says_what_it_takes_gives_and_does() {
         .map(|text| serde_json::from_str(&text).unwrap())
         .collect();
     assert_eq!(shown, [schema, gives]);
-    assert!(!html.contains("data-testid=\"preview\""), "it has none");
+    assert!(!html.contains("data-testid=\"preview\""), "the tool has no preview");
     is_harmless(&html);
 }
 
@@ -172,9 +172,9 @@ async fn unclassified_tool_is_never_shown_as_deleting() {
     }
 }
 
-/// Exactly what must be there, with its default, even one that is false; and nothing of what is inside.
+/// Exactly the required members with their defaults, even `false`, and no nested ones.
 #[tokio::test]
-async fn json_begins_with_exactly_what_must_be_there() {
+async fn json_prefill_has_exactly_the_required_members() {
     let place = json!({"type": "object", "required": ["city"], "properties": {"city": {"default": "Oslo"}}});
     let properties = json!({
         "name": {"type": "string"},
@@ -198,7 +198,7 @@ async fn json_begins_with_exactly_what_must_be_there() {
 }
 
 #[tokio::test]
-async fn a_tool_that_takes_its_key_as_an_argument_is_not_asked_for_it_twice() {
+async fn tool_page_asks_for_a_key_argument_only_once() {
     let schema = json!({"type": "object", "properties": {}});
     let tool = tool("pay", &schema).idempotency(Idempotency::Required);
     let html = page(&Site::of(server().tool(tool)), "/ui/tools/pay").await;
@@ -208,7 +208,7 @@ async fn a_tool_that_takes_its_key_as_an_argument_is_not_asked_for_it_twice() {
 }
 
 #[tokio::test]
-async fn who_may_not_call_is_told_why_and_can_still_validate() {
+async fn tool_page_without_call_permission_offers_validation() {
     let closed = Site::with(sample(), |console| console);
     let html = page(&closed, "/ui/tools/get_weather").await;
     assert!(html.contains("Calling is switched off") && html.contains("data-testid=\"validate\""));
@@ -222,7 +222,7 @@ async fn who_may_not_call_is_told_why_and_can_still_validate() {
 }
 
 #[tokio::test]
-async fn who_must_log_in_is_told_where_the_token_is_and_why_one_was_refused() {
+async fn login_page_explains_the_token_and_its_refusal() {
     let site = Site::of(sample());
     let page = site.ask("GET", "/ui/history").header("accept", "text/html").send().await;
     assert_eq!(page.status, 401);
@@ -230,7 +230,7 @@ async fn who_must_log_in_is_told_where_the_token_is_and_why_one_was_refused() {
         assert!(page.body.contains(part), "{part} in {}", page.body);
     }
     assert!(!page.body.contains("Authorization"), "that is for programs: {}", page.body);
-    // Without a script the form says it, too.
+    // Without a script, the form shows the same message.
     let form = site.ask("POST", "/ui/session").header("accept", "text/html");
     let form = form.text("application/x-www-form-urlencoded", "token=wrong").send().await;
     assert_eq!((form.status.as_u16(), form.header("set-cookie")), (401, ""));
@@ -239,7 +239,7 @@ async fn who_must_log_in_is_told_where_the_token_is_and_why_one_was_refused() {
 }
 
 #[tokio::test]
-async fn nothing_that_a_tool_says_is_markup() {
+async fn texts_of_a_hostile_tool_are_never_markup() {
     let hostile =
         "</title></textarea><script>alert(1)</script><img src=x onerror=\"alert(2)\">\u{202e}";
     let schema = json!({"type": "object", "required": [hostile], "properties": {
@@ -262,14 +262,14 @@ async fn nothing_that_a_tool_says_is_markup() {
         is_harmless(&html);
         assert!(
             html.contains("&lt;script&gt;alert(1)&lt;/script&gt;"),
-            "it is shown as it is: {html}"
+            "it is shown as text: {html}"
         );
     }
-    assert!(list.contains(">U+202E</span>"), "what turns the writing round is seen");
+    assert!(list.contains(">U+202E</span>"), "the direction override is visible");
 }
 
 #[tokio::test]
-async fn a_schema_that_is_no_use_leaves_json() {
+async fn tool_page_falls_back_to_json_for_a_huge_schema() {
     let many: serde_json::Map<String, Value> =
         (0..3000).map(|n| (format!("p{n}"), json!({"type": "string"}))).collect();
     let site = Site::of(
@@ -284,7 +284,7 @@ async fn a_schema_that_is_no_use_leaves_json() {
 }
 
 #[tokio::test]
-async fn any_name_has_a_page_and_what_is_not_there_has_none() {
+async fn every_tool_name_has_a_page() {
     let names = ["a/b", "..", "100% sure?", "é ü", "x/call"];
     let schema = json!({"type": "object"});
     let all = names.map(|name| std::sync::Arc::new(tool(name, &schema)) as _);
@@ -298,14 +298,14 @@ async fn any_name_has_a_page_and_what_is_not_there_has_none() {
     assert_eq!(gone.status, 404);
     assert!(gone.body.contains("Back to the beginning"), "{}", gone.body);
     assert!(gone.body.contains("<p class=\"who\">operator</p>"), "{}", gone.body);
-    // Nothing of who it is for whoever comes under a name that is not ours.
+    // A request for a foreign host learns nothing about the user.
     let other = site.ask("GET", "/").host("evil.test").header("accept", "text/html").known();
     let other = other.send().await;
     assert!(other.status == 403 && !other.body.contains("operator</p>"), "{}", other.body);
 }
 
 #[tokio::test]
-async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody() {
+async fn server_page_shows_host_configs_and_hides_operator_details() {
     let site = Site::of(sample().instructions("Be kind"));
     let html = page(&site, "/ui/server").await;
     assert_eq!(at(&html, "instructions"), "Be kind");
@@ -336,7 +336,7 @@ async fn the_server_page_has_what_hosts_need_and_keeps_what_is_not_for_everybody
 }
 
 #[tokio::test]
-async fn pages_below_another_path_lead_to_each_other() {
+async fn pages_of_a_nested_console_link_to_each_other() {
     let site = Site::of(sample()).nested("/x");
     let home = page(&site, "/x").await;
     let mut links: Vec<&str> =
@@ -355,7 +355,7 @@ async fn pages_below_another_path_lead_to_each_other() {
 }
 
 #[tokio::test]
-async fn the_first_page_is_small() {
+async fn home_page_stays_below_its_size_limit() {
     let schema = json!({"type": "object", "required": ["id"], "properties": {
         "id": {"type": "string", "description": "An id that another tool has given"},
         "limit": {"type": "integer", "description": "At most so many of them", "default": 50}}});

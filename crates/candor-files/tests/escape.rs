@@ -66,7 +66,7 @@ fn refused<T: std::fmt::Debug>(
 }
 
 #[test]
-fn no_operation_follows_a_link_out() {
+fn no_operation_follows_a_link_out_of_the_root() {
     let scratch = with_links();
     let before = scratch.outside_now();
     let root = scratch.root().with_hidden(true);
@@ -109,7 +109,7 @@ fn no_operation_follows_a_link_out() {
 }
 
 #[test]
-fn links_themselves_may_be_moved_and_deleted() {
+fn link_itself_can_be_moved_and_deleted() {
     let scratch = with_links();
     let before = scratch.outside_now();
     let root = scratch.root();
@@ -119,7 +119,7 @@ fn links_themselves_may_be_moved_and_deleted() {
         assert_eq!(root.entry(&moved).unwrap().kind, Kind::DanglingLink);
         root.delete(&moved).unwrap();
     }
-    // A link in the way gives way itself.
+    // A rename replaces the link, not its target.
     scratch.link("link", "../outside/secret");
     assert_eq!(
         root.rename(&place("plain"), &place("link"), Overwrite::Yes),
@@ -131,7 +131,7 @@ fn links_themselves_may_be_moved_and_deleted() {
 }
 
 #[test]
-fn a_way_that_goes_up_and_down_without_end_leads_nowhere() {
+fn link_with_too_many_steps_leads_nowhere() {
     let scratch = Scratch::new();
     let deep = vec!["a"; 100].join("/");
     scratch.folder(&deep);
@@ -146,7 +146,7 @@ fn a_way_that_goes_up_and_down_without_end_leads_nowhere() {
 }
 
 #[test]
-fn no_path_says_the_way_out() {
+fn path_that_leaves_the_root_does_not_parse() {
     for text in
         ["..", "../outside/secret", "a/../../outside", "/etc/passwd", "a/..", "a\0/../b", "./../x"]
     {
@@ -163,14 +163,14 @@ fn no_path_says_the_way_out() {
     ] {
         assert!(RootedPath::from_uri_path(text).is_err(), "{text:?}");
     }
-    // Encoded twice is a name, and nothing has it.
+    // A path that is encoded twice is a name that does not exist.
     let scratch = Scratch::new();
     let twice = RootedPath::from_uri_path("%252e%252e/outside/secret").unwrap();
     assert_eq!(scratch.root().read(&twice, 1000).unwrap_err().code(), "not_found");
 }
 
 #[test]
-fn the_root_stays() {
+fn root_itself_cannot_be_changed() {
     let scratch = Scratch::new();
     scratch.file("file", "text");
     scratch.folder("folder");
@@ -196,7 +196,7 @@ fn the_root_stays() {
 }
 
 #[test]
-fn a_root_is_what_was_opened() {
+fn root_stays_the_folder_that_was_opened() {
     let scratch = Scratch::new();
     scratch.file("file", "text");
     std::os::unix::fs::symlink(scratch.inside(""), scratch.base().join("way")).unwrap();

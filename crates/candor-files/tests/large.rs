@@ -24,7 +24,7 @@ fn check_memory(root: &Root) {
 }
 
 #[test]
-fn many_names_are_listed_once_whatever_happens_meanwhile() {
+fn names_of_a_large_folder_are_listed_once_during_changes() {
     let scratch = Scratch::new();
     fill(&scratch);
     let root = scratch.root();
@@ -47,7 +47,7 @@ fn many_names_are_listed_once_whatever_happens_meanwhile() {
     }
     assert_eq!(count, MANY);
 
-    // Once more, while others delete and create, and list the same folder by other pages.
+    // Again, while others delete and create files, and list the folder in other pages.
     let mut seen: HashMap<Vec<u8>, u32> = HashMap::new();
     let mut after: Option<Vec<u8>> = None;
     let mut round = 0;
@@ -79,22 +79,22 @@ fn many_names_are_listed_once_whatever_happens_meanwhile() {
 }
 
 #[test]
-fn a_listing_knows_what_existed_when_it_began() {
+fn listing_includes_files_that_exist_at_its_start() {
     let scratch = Scratch::new();
     for i in 0..50 {
         scratch.file(&format!("{i:02}"), "");
     }
     let root = scratch.root();
-    // Somebody reads a page, and the rest is remembered.
+    // A client reads a page, and the server stores the rest.
     let page = root.page(&RootedPath::root(), None, 10).unwrap();
     assert_eq!(root.names_held(), (50, 1));
-    // A file comes, and then somebody else begins.
+    // A file is added, and then another client starts.
     scratch.file("15-new", "");
     assert_eq!(list(&root, &RootedPath::root(), 10).len(), 51);
-    // The first one goes on, and may or may not see it; what was there is there.
+    // The first client continues. It may miss the new file, but no older one.
     let rest = list_after(&root, page.next);
     assert!(rest == 40 || rest == 41);
-    // A page that holds everything leaves nothing to remember.
+    // A page that holds everything leaves nothing to store.
     let other = scratch.root();
     other.page(&RootedPath::root(), None, 100).unwrap();
     assert_eq!(other.names_held(), (0, 0));
@@ -111,7 +111,7 @@ fn list_after(root: &Root, mut after: Option<Vec<u8>>) -> usize {
 }
 
 #[test]
-fn few_windows_are_remembered() {
+fn number_of_stored_windows_is_limited() {
     let scratch = Scratch::new();
     for folder in 0..20 {
         for i in 0..30 {
@@ -129,7 +129,7 @@ fn few_windows_are_remembered() {
 }
 
 #[test]
-fn a_cursor_may_be_any_name() {
+fn cursor_may_be_any_name() {
     let scratch = Scratch::new();
     for name in ["a", "b", "c"] {
         scratch.file(name, "");

@@ -25,7 +25,7 @@ fn bytes_read() -> u64 {
 }
 
 #[tokio::test]
-async fn a_gigabyte_is_described_and_listed_without_a_look_into_it() {
+async fn large_file_is_listed_without_reading_its_content() {
     let scratch = Scratch::new();
     for name in NAMES {
         fs::File::create(scratch.inside(name)).unwrap().set_len(SIZE).unwrap();

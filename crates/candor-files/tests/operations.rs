@@ -24,7 +24,7 @@ fn code<T: std::fmt::Debug>(result: Result<T, FileError>) -> &'static str {
 }
 
 #[test]
-fn reading_never_waits_and_never_takes_too_much() {
+fn read_of_a_special_or_oversized_file_is_refused() {
     let scratch = Scratch::new();
     scratch.file("file", "0123456789");
     scratch.file("bytes", b"\xff\xfe");
@@ -60,14 +60,14 @@ fn reading_never_waits_and_never_takes_too_much() {
 }
 
 #[test]
-fn replacing_keeps_what_the_file_was() {
+fn replace_keeps_mode_and_links() {
     let scratch = Scratch::new();
     let root = scratch.root();
     assert_eq!(root.replace(&place("file"), b"one"), Ok(WriteResult::Created));
     set_mode(&scratch, "file", 0o4751);
     assert_eq!(root.replace(&place("file"), b"two"), Ok(WriteResult::Existed));
     assert_eq!((scratch.text("file"), mode(&scratch, "file")), ("two".to_owned(), 0o751));
-    // By a link, what it leads to; the link stays a link.
+    // Through a link, the target is replaced, and the link stays.
     scratch.folder("folder");
     scratch.link("folder/link", "../file");
     scratch.link("to-new", "folder/new");
@@ -75,7 +75,7 @@ fn replacing_keeps_what_the_file_was() {
     assert_eq!(root.replace(&place("to-new"), b"new"), Ok(WriteResult::Created));
     assert_eq!((scratch.text("file"), scratch.text("folder/new")), ("three".into(), "new".into()));
     assert!(fs::symlink_metadata(scratch.inside("folder/link")).unwrap().is_symlink());
-    // What is protected stays.
+    // A read-only file stays.
     set_mode(&scratch, "file", 0o444);
     assert_eq!(code(root.replace(&place("file"), b"x")), "read_only");
     assert_eq!(code(root.append(&place("file"), b"x")), "read_only");
@@ -95,7 +95,7 @@ fn replacing_keeps_what_the_file_was() {
 }
 
 #[test]
-fn creating_and_appending() {
+fn create_never_replaces_and_append_loses_nothing() {
     let scratch = Scratch::new();
     scratch.link("dangling", "nothing");
     let root = scratch.root();
@@ -106,7 +106,7 @@ fn creating_and_appending() {
     assert_eq!(root.append(&place("log"), b"first"), Ok(WriteResult::Created));
     assert_eq!((scratch.text("file"), scratch.text("log")), ("one, two".into(), "first".into()));
     assert_eq!(scratch.names(""), ["dangling", "file", "log"]);
-    // Many at once: one makes it, and nothing is lost.
+    // Many at once: one creates the file, and no append is lost.
     let made: usize = std::thread::scope(|scope| {
         let workers: Vec<_> = (0..8)
             .map(|_| {
@@ -121,7 +121,7 @@ fn creating_and_appending() {
 }
 
 #[test]
-fn deleting() {
+fn delete_refuses_a_folder_that_is_not_empty() {
     let scratch = Scratch::new();
     scratch.file("folder/.hidden", "x");
     scratch.folder("empty");
@@ -139,7 +139,7 @@ fn deleting() {
 }
 
 #[test]
-fn making_folders() {
+fn make_folder_creates_all_parents_or_nothing() {
     let scratch = Scratch::new();
     scratch.file("file", "");
     scratch.folder("real");
@@ -157,7 +157,7 @@ fn making_folders() {
 }
 
 #[test]
-fn moving() {
+fn rename_replaces_only_files_and_only_if_allowed() {
     let scratch = Scratch::new();
     scratch.file("a/file", "a");
     scratch.file("b", "b");
@@ -170,7 +170,7 @@ fn moving() {
     assert_eq!(code(moved("a", "c", Overwrite::Yes)), "exists", "not even by a folder");
     assert_eq!(code(moved("c", "b", Overwrite::Yes)), "not_a_folder");
     assert_eq!(code(moved("a", "a/x", Overwrite::No)), "into_itself");
-    assert_eq!(code(moved("a", "way/x", Overwrite::Yes)), "into_itself", "by a link either");
+    assert_eq!(code(moved("a", "way/x", Overwrite::Yes)), "into_itself", "not by a link either");
     assert_eq!(code(moved("none", "x", Overwrite::No)), "not_found");
     assert_eq!(code(moved("b", "none/x", Overwrite::No)), "no_folder");
     assert_eq!(moved("b", "way/file", Overwrite::Yes), Ok(WriteResult::Existed));
@@ -178,7 +178,7 @@ fn moving() {
     assert_eq!(scratch.text("c/a/file"), "b");
     assert_eq!(scratch.names(""), ["c", "way"]);
     assert_eq!(root.entry(&place("way")).unwrap().kind, Kind::DanglingLink);
-    // Many want one name: one gets it.
+    // Many renames to one name: one succeeds.
     for i in 0..8 {
         scratch.file(&format!("{i}"), "");
     }
@@ -192,7 +192,7 @@ fn moving() {
 }
 
 #[test]
-fn copying() {
+fn copy_keeps_mode_and_replaces_only_if_allowed() {
     let scratch = Scratch::new();
     scratch.file("file", "0123456789");
     scratch.file("other", "other");
@@ -220,7 +220,7 @@ fn copying() {
 }
 
 #[test]
-fn a_reader_sees_the_old_file_or_the_new_one() {
+fn reader_sees_the_old_or_the_new_file() {
     let scratch = Scratch::new();
     let root = scratch.root();
     let content = |i: u8| vec![b'a' + i % 26; 100_000 + usize::from(i)];
@@ -249,7 +249,7 @@ fn a_reader_sees_the_old_file_or_the_new_one() {
 /// The disk is full after 4 KiB: a limit on the size of files does the same. It holds for a process, so this is one of
 /// its own.
 #[test]
-fn a_write_that_fails_leaves_everything_as_it_was() {
+fn failed_write_changes_nothing() {
     let scratch = Scratch::new();
     scratch.file("file", "old");
     scratch.file("large", "x".repeat(100_000));
@@ -257,7 +257,7 @@ fn a_write_that_fails_leaves_everything_as_it_was() {
     let output = Command::new("sh")
         .args(["-c", limited])
         .arg(std::env::current_exe().unwrap())
-        .args(["--exact", "in_a_process_that_may_write_little", "--ignored", "--nocapture"])
+        .args(["--exact", "write_beyond_the_file_size_limit_fails", "--ignored", "--nocapture"])
         .env("CANDOR_FILES_SCRATCH", scratch.inside(""))
         .output()
         .unwrap();
@@ -268,8 +268,8 @@ fn a_write_that_fails_leaves_everything_as_it_was() {
 }
 
 #[test]
-#[ignore = "is run by a_write_that_fails_leaves_everything_as_it_was"]
-fn in_a_process_that_may_write_little() {
+#[ignore = "is run by failed_write_changes_nothing"]
+fn write_beyond_the_file_size_limit_fails() {
     let path = std::env::var("CANDOR_FILES_SCRATCH").unwrap();
     let root = candor_files::Root::open(&path).unwrap();
     let much = vec![b'x'; 100_000];
@@ -286,7 +286,7 @@ fn in_a_process_that_may_write_little() {
 }
 
 #[test]
-fn every_error_names_its_place_and_hides_ours() {
+fn error_hides_the_path_of_the_root() {
     let scratch = Scratch::new();
     scratch.file("folder/file", "x");
     let root = scratch.root();
@@ -305,21 +305,21 @@ fn every_error_names_its_place_and_hides_ours() {
 }
 
 #[test]
-fn what_belongs_to_others_is_not_replaced_by_rename() {
+fn file_that_its_owner_may_not_write_is_not_replaced() {
     if is_superuser() {
         return;
     }
     let scratch = Scratch::new();
     scratch.file("file", "x");
-    // Ours, but not to be written by us: the group's only.
+    // Only the group may write, not the owner.
     set_mode(&scratch, "file", 0o420);
     assert_eq!(code(scratch.root().replace(&place("file"), b"new")), "denied");
     assert_eq!(scratch.names(""), ["file"]);
 }
 
-/// What is foreseen is what happens: the same error, or none and the same that is lost.
+/// A preview has the error of the operation, or reports the same lost file.
 #[test]
-fn to_foresee_is_to_make_the_same_checks() {
+fn preview_result_matches_the_operation() {
     let scratch = || {
         let scratch = Scratch::new();
         scratch.file("file", "0123456789");
@@ -357,7 +357,7 @@ fn to_foresee_is_to_make_the_same_checks() {
     let told = |error: FileError| (error.code(), error.to_string());
     let mut both = [0; 2];
     let mut count = |is_ok: bool| both[usize::from(is_ok)] += 1;
-    // Made anew after what succeeds; what fails changes nothing.
+    // A new folder after each success. A failure changes nothing.
     let mut here = scratch();
     for name in names {
         let at = place(name);

@@ -40,7 +40,7 @@ fn lines(found: &SearchResult) -> Vec<String> {
 }
 
 #[test]
-fn names_are_found_in_order() {
+fn search_finds_names_in_order() {
     let scratch = tree();
     let root = scratch.root();
     let all = Bounds::default();
@@ -65,7 +65,7 @@ fn names_are_found_in_order() {
 }
 
 #[test]
-fn lines_are_found_in_texts_only() {
+fn search_finds_lines_in_text_files_only() {
     let scratch = tree();
     let root = scratch.root();
     let bounds = Bounds { file_bytes: 5000, ..Bounds::default() };
@@ -83,7 +83,7 @@ fn lines_are_found_in_texts_only() {
         lines(&search(&root, &RootedPath::root(), &query, &bounds)),
         ["src/b.rs:3", "src/deep/c.txt:1"]
     );
-    // A link that is itself the place is meant.
+    // A link that is the start of the search is followed.
     assert_eq!(
         lines(&search(&root, &place("link.rs"), &with_text("needle"), &bounds)),
         ["link.rs:2"]
@@ -91,7 +91,7 @@ fn lines_are_found_in_texts_only() {
 }
 
 #[test]
-fn every_bound_stops_it_and_says_so() {
+fn stopped_search_reports_its_limit() {
     let scratch = tree();
     let root = scratch.root();
     let all = Bounds::default();
@@ -121,7 +121,7 @@ fn every_bound_stops_it_and_says_so() {
 }
 
 #[test]
-fn a_wide_folder_is_searched_to_its_end() {
+fn search_of_a_wide_folder_is_complete() {
     let scratch = Scratch::new();
     for i in 0..5000 {
         std::fs::File::create(scratch.inside(format!("{i:05}"))).unwrap();

@@ -136,7 +136,7 @@ fn round(root: &Root, i: u64, outcomes: &Outcomes) {
 }
 
 #[test]
-fn whatever_is_swapped_meanwhile_nothing_leaves() {
+fn concurrent_swaps_never_lead_outside_the_root() {
     let scratch = prepare();
     let before = scratch.outside_now();
     let (stop, swaps, rounds) = (AtomicBool::new(false), AtomicU64::new(0), AtomicU64::new(0));
@@ -173,7 +173,7 @@ fn whatever_is_swapped_meanwhile_nothing_leaves() {
         stop.store(true, Ordering::Relaxed);
         results.into_iter().for_each(|r| r.unwrap());
     });
-    assert_eq!(scratch.outside_now(), before, "outside is as it was");
+    assert_eq!(scratch.outside_now(), before, "nothing outside has changed");
     for happened in [&outcomes.read, &outcomes.replaced, &outcomes.refused, &swaps] {
         assert!(happened.load(Ordering::Relaxed) > 50, "{outcomes:?}");
     }

@@ -175,7 +175,7 @@ fn compare(scratch: &Scratch, root: &Root, limit: usize) -> usize {
 proptest! {
     #![proptest_config(ProptestConfig { cases: 96, failure_persistence: None, ..ProptestConfig::default() })]
     #[test]
-    fn a_random_tree_is_seen_as_it_is(
+    fn random_tree_matches_the_file_system(
         things in prop::collection::vec((0..1000_usize, 0..1000_usize, thing()), 0..80),
         limit in 1..8_usize,
     ) {
@@ -189,7 +189,7 @@ proptest! {
 }
 
 #[test]
-fn circles_end() {
+fn link_cycles_end() {
     let scratch = Scratch::new();
     scratch.file("a/b/file", "text");
     for (name, target) in [
@@ -224,7 +224,7 @@ fn circles_end() {
 }
 
 #[test]
-fn what_is_hidden_is_not_there_by_any_way() {
+fn hidden_files_are_unreachable_by_any_path() {
     let scratch = Scratch::new();
     scratch.file(".env", "key");
     scratch.file(".git/config", "key");
@@ -248,9 +248,9 @@ fn what_is_hidden_is_not_there_by_any_way() {
 }
 
 #[test]
-fn what_may_not_be_looked_at_is_still_listed() {
+fn unreadable_entries_are_still_listed() {
     if is_superuser() {
-        return; // for whom nothing is forbidden
+        return; // permissions do not apply
     }
     let scratch = Scratch::new();
     scratch.file("closed/file", "text");

@@ -42,7 +42,7 @@ async fn until(what: &str, mut holds: impl FnMut() -> bool) {
 }
 
 #[tokio::test]
-async fn what_nobody_watches_is_not_watched() {
+async fn unwatched_folders_release_their_system_watches() {
     for era in [Era::Legacy, Era::Modern] {
         let scratch = Scratch::new();
         scratch.file("one/file", "");
@@ -52,7 +52,7 @@ async fn what_nobody_watches_is_not_watched() {
         assert_eq!(threads("candor-watch"), 0, "an open folder is not watched yet");
         let engine = Server::new("files", "1.0.0").resources(directory).build().unwrap();
         assert_eq!(system_watches(&root), 1, "the default list");
-        until("a thread tells of it", || threads("candor-watch") == 1).await;
+        until("a thread watches it", || threads("candor-watch") == 1).await;
 
         let uris = ["docs:///one", "docs:///one/file", "docs:///two/file"];
         let (mut ear, _) = Ear::listening(&engine, era, &uris).await;
@@ -61,16 +61,16 @@ async fn what_nobody_watches_is_not_watched() {
         assert_eq!(threads("candor-watch"), 1);
 
         ear.unwatch(&uris).await;
-        until("the second folder is left alone", || system_watches(&two) == 0).await;
-        assert_eq!(system_watches(&one), 1, "somebody still watches it");
+        until("the second folder has no watch", || system_watches(&two) == 0).await;
+        assert_eq!(system_watches(&one), 1, "a client still watches it");
         other.unwatch(&uris).await;
-        until("the first folder is left alone", || system_watches(&one) == 0).await;
+        until("the first folder has no watch", || system_watches(&one) == 0).await;
 
-        // Who hangs up watches no more, either.
+        // A disconnect ends the watches, too.
         other.watch(&uris).await;
         assert_eq!(system_watches(&one), 1);
         other.hang_up().await;
-        until("nobody is left", || system_watches(&one) == 0).await;
+        until("no watch is left", || system_watches(&one) == 0).await;
         assert_eq!((system_watches(&root), threads("candor-watch")), (1, 1));
 
         ear.hang_up().await;

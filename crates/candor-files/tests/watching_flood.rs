@@ -86,7 +86,7 @@ fn memory() -> usize {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn the_last_change_of_every_file_is_told_and_memory_holds() {
+async fn flood_of_changes_loses_no_last_change() {
     for era in [Era::Modern, Era::Legacy] {
         let scratch = Scratch::new();
         let paths = paths(&scratch);
@@ -118,7 +118,7 @@ async fn the_last_change_of_every_file_is_told_and_memory_holds() {
         for (who, held) in [("quick", quick), ("slow", slow)] {
             let now = paths.iter().map(|path| fs::read_to_string(path).unwrap());
             let missed = now.zip(&held).filter(|(now, held)| now != *held).count();
-            assert_eq!(missed, 0, "the {who} one did not hear of the last change of so many files");
+            assert_eq!(missed, 0, "files whose last change the {who} client missed");
         }
         assert!(grown < MOST_GROWTH, "{grown} bytes more than before");
     }

@@ -34,7 +34,7 @@ async fn events(store: &dyn Store, id: &RecordId) -> Vec<String> {
 }
 
 #[test]
-fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
+fn approval_is_used_once_and_the_start_names_its_reviewer() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
@@ -64,7 +64,7 @@ fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
         else {
             panic!()
         };
-        // Word for word, and by another: in flight, and when it has ended without harm there is nothing left to start with.
+        // The same start again is in flight. After a harmless end, no approval is left for another start.
         assert!(matches!(say(store, &id("a"), start(owner)).await, EventReply::InFlight { .. }));
         let holder = Holder { owner, fence };
         let why = RetryReason::NothingHappened;
@@ -90,7 +90,7 @@ fn an_approval_is_used_once_and_the_start_names_who_gave_it() {
 }
 
 #[test]
-fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
+fn concurrent_asks_share_one_request_and_one_start() {
     on_each(&LedgerLimits::default(), async |told| {
         let (store, id) = (&*told.store, &id("a"));
         let many = (0..50).map(|at| say(store, id, ask(&format!("caller {at}: may I?"))));
@@ -119,11 +119,11 @@ fn a_person_is_asked_once_however_many_ask_and_one_of_them_starts() {
 }
 
 #[test]
-fn what_is_decided_is_what_was_seen() {
+fn review_of_an_outdated_request_is_refused() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let first = asked(store, &id("a")).await;
-        // The tool was changed: what was asked before is asked no more.
+        // The tool has changed: the earlier request is void.
         let EventReply::Waiting { fence, .. } =
             say(store, &id("a"), ask_for(Binding([4; 32]))).await
         else {
@@ -136,7 +136,7 @@ fn what_is_decided_is_what_was_seen() {
         let stale = say(store, &id("a"), decide(guessed, Review::Approve)).await;
         assert_eq!(stale, EventReply::Refused(EventError::AskedAnew));
 
-        // A page that was left open, while the record was forgotten and its key used for something else.
+        // A page that was left open, while the record was purged and its key used for another call.
         told.later(3 * LedgerLimits::default().retention);
         store.sweep(10).await.unwrap();
         assert_eq!(store.find(&id("a")).await.unwrap(), None);
@@ -158,7 +158,7 @@ fn what_is_decided_is_what_was_seen() {
 }
 
 #[test]
-fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
+fn approval_is_void_after_its_binding_changes() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         approved(store, &id("a")).await;
@@ -181,7 +181,7 @@ fn an_approval_is_void_when_what_it_was_given_for_has_changed() {
 }
 
 #[test]
-fn who_decides_second_is_told_who_was_first() {
+fn second_review_names_the_first_reviewer() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = approved(store, &id("a")).await;
@@ -198,7 +198,7 @@ fn who_decides_second_is_told_who_was_first() {
 }
 
 #[test]
-fn a_denial_stands_for_its_time_whoever_comes() {
+fn denial_holds_until_it_expires() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
@@ -230,7 +230,7 @@ fn a_denial_stands_for_its_time_whoever_comes() {
 }
 
 #[test]
-fn what_nobody_decides_or_uses_in_time_is_as_if_nobody_had_been_asked() {
+fn unanswered_request_and_unused_approval_expire() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
@@ -249,7 +249,7 @@ fn what_nobody_decides_or_uses_in_time_is_as_if_nobody_had_been_asked() {
 }
 
 #[test]
-fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
+fn call_without_a_key_needs_a_new_approval_for_every_run() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let id = id("named-after-its-arguments");
@@ -291,7 +291,7 @@ fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
                 "expired" => told.later(25 * 60 * MINUTE),
                 _ => {}
             }
-            // The approval of the last call is no help to the next.
+            // The approval of the last call does not start the next.
             assert!(!matches!(say(store, &id, start).await, EventReply::Started { .. }), "{how}");
             last = fence;
         }
@@ -299,7 +299,7 @@ fn a_call_without_a_key_is_asked_anew_when_the_last_has_ended() {
 }
 
 #[test]
-fn a_denial_does_not_make_an_unknown_outcome_known() {
+fn denial_keeps_an_unknown_outcome_unknown() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let owner = Owner([1; 16]);
@@ -314,7 +314,7 @@ fn a_denial_does_not_make_an_unknown_outcome_known() {
             by_nature,
             keyless: false,
         };
-        // Who would not be harmless is not even asked for.
+        // A call that is not safe to retry makes no request.
         let answer = say(store, &id("a"), again(false)).await;
         assert!(matches!(answer, EventReply::OutcomeUnknown { .. }));
         let EventReply::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
@@ -330,7 +330,7 @@ fn a_denial_does_not_make_an_unknown_outcome_known() {
         let unknown = Filter { state: Some(StateKind::Indeterminate), ..Filter::default() };
         assert_eq!(store.records(unknown, Page::default()).await.unwrap().items.len(), 1);
 
-        // Approved as harmless, it does not start as anything else.
+        // Approved as safe to retry, it does not start otherwise.
         let EventReply::Waiting { fence, .. } = say(store, &id("a"), again(true)).await else {
             panic!()
         };
@@ -346,7 +346,7 @@ fn a_denial_does_not_make_an_unknown_outcome_known() {
 }
 
 #[test]
-fn who_need_not_ask_any_more_need_not_wait() {
+fn call_that_needs_no_approval_starts_despite_a_pending_request() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
@@ -363,7 +363,7 @@ fn who_need_not_ask_any_more_need_not_wait() {
             };
             let started = say(store, &id(key), free).await;
             assert!(matches!(started, EventReply::Started { attempt: 1, .. }));
-            // It used nobody's approval, and says so.
+            // Its row names no reviewer.
             assert_eq!(store.transitions(&id(key)).await.unwrap().last().unwrap().by, None);
         }
         let late = say(store, &id("a"), decide(question, Review::Approve)).await;
@@ -372,7 +372,7 @@ fn who_need_not_ask_any_more_need_not_wait() {
 }
 
 #[test]
-fn a_question_is_kept_whole_or_not_asked() {
+fn request_above_the_size_limit_is_refused() {
     let quotas = Quotas { bytes: 1_500, ..Quotas::default() };
     let rules = LedgerLimits { max_outcome: 1_000, quotas, ..LedgerLimits::default() };
     on_each(&rules, async |told| {
@@ -385,7 +385,7 @@ fn a_question_is_kept_whole_or_not_asked() {
             say(store, &id("a"), ask(&"x".repeat(1_000))).await,
             EventReply::Waiting { .. }
         ));
-        // What is left of what the principal may have.
+        // The rest of the principal's quota.
         let answer = say(store, &id("b"), ask(&"x".repeat(501))).await;
         assert_eq!(answer, too_large(501, 500));
         assert!(matches!(
@@ -396,7 +396,7 @@ fn a_question_is_kept_whole_or_not_asked() {
 }
 
 #[test]
-fn so_many_questions_wait_and_no_more() {
+fn pending_requests_per_principal_are_limited() {
     let quotas = Quotas { waiting: 10, ..Quotas::default() };
     on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
@@ -412,7 +412,7 @@ fn so_many_questions_wait_and_no_more() {
         }
         assert_eq!(answers.iter().filter(|answer| **answer == refused).count(), 20);
 
-        // Who has asked is answered, others' questions are theirs, and what is decided or too late makes room.
+        // A repeated request is answered, other principals have their own quota, and a review or expiry frees it.
         let waiting = store.waiting(Filter::default(), oldest()).await.unwrap().items;
         assert_eq!(waiting.len(), 10);
         let first = &waiting[0];
@@ -440,14 +440,14 @@ fn so_many_questions_wait_and_no_more() {
 }
 
 #[test]
-fn what_waits_is_listed_by_when_it_was_asked() {
+fn pending_requests_are_listed_by_request_time() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         for key in ["a", "b", "c", "d", "e"] {
             asked(store, &id(key)).await;
             told.later(MINUTE);
         }
-        // Decided, asked anew, and not asked at all.
+        // Approved, requested again, and without a request.
         approved(store, &id("f")).await;
         say(store, &id("b"), ask_for(Binding([4; 32]))).await;
         common::call(store, &id("g"), "x").await;
@@ -478,7 +478,7 @@ fn keys(turns: &PendingApprovals) -> Vec<&str> {
 }
 
 #[test]
-fn those_who_ask_much_leave_everybody_a_turn() {
+fn pending_approvals_take_turns_between_principals() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         assert_eq!(store.pending_approvals(5).await.unwrap(), PendingApprovals::default());
@@ -504,14 +504,14 @@ fn those_who_ask_much_leave_everybody_a_turn() {
         assert_eq!(keys(&all), ["a1", "a2", "a3", "a4", "a5", "b1", "b2", "e1"]);
         let turns = store.pending_approvals(5).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "a2", "b1", "b2", "e1"], 8));
-        // Where there is no room for all of a turn, those have it who have asked first.
+        // If a turn does not fit, the earliest requests come first.
         let turns = store.pending_approvals(2).await.unwrap();
         assert_eq!((keys(&turns), turns.in_all), (vec!["a1", "b1"], 8));
         let last = &all.chosen[7];
         assert_eq!((&last.id, last.fence), (&of("eve", "e1"), question.fence));
         assert_eq!(last.until, told.now().after(LedgerLimits::default().approval_wait));
 
-        // Decided, asked anew, and too late.
+        // Denied, requested again, and expired.
         say(store, &of("eve", "e1"), decide(question, deny())).await;
         say(store, &of("bob", "b1"), ask_for(Binding([4; 32]))).await;
         let turns = store.pending_approvals(3).await.unwrap();
@@ -526,7 +526,7 @@ fn those_who_ask_much_leave_everybody_a_turn() {
 }
 
 #[test]
-fn who_waits_for_a_decision_is_woken_by_it() {
+fn review_wakes_the_waiting_caller() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;

@@ -15,7 +15,7 @@ async fn dispatched(store: &dyn Store, id: &RecordId) -> Holder {
 }
 
 #[test]
-fn other_arguments_under_the_same_key_are_refused() {
+fn key_with_other_arguments_is_refused() {
     on_each(&LedgerLimits::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let other = Event::Claim {
@@ -28,7 +28,7 @@ fn other_arguments_under_the_same_key_are_refused() {
 }
 
 #[test]
-fn another_principal_tool_or_instance_has_keys_of_its_own() {
+fn keys_are_separate_per_principal_tool_and_instance() {
     on_each(&LedgerLimits::default(), async |told| {
         call(&*told.store, &id("a"), "x").await;
         let mut theirs = [id("a"), id("a"), id("a")];
@@ -42,7 +42,7 @@ fn another_principal_tool_or_instance_has_keys_of_its_own() {
 }
 
 #[test]
-fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
+fn late_outcome_after_the_lease_is_accepted() {
     on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         told.later(Duration::from_secs(31));
@@ -59,7 +59,7 @@ fn a_slow_owner_that_wakes_after_its_lease_is_still_believed() {
 }
 
 #[test]
-fn an_operator_lets_it_run_once_more_and_not_twice() {
+fn outcome_resolved_as_not_run_allows_one_more_start() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let lost = dispatched(store, &id("a")).await;
@@ -69,7 +69,7 @@ fn an_operator_lets_it_run_once_more_and_not_twice() {
         assert_eq!(say(store, &id("a"), not_done.clone()).await, EventReply::Done);
         let again = dispatched(store, &id("a")).await;
         assert!(again.fence > lost.fence);
-        // Who had it before is no longer heard.
+        // The earlier owner can no longer record an outcome.
         let stale = Event::Complete { holder: lost, outcome: outcome("stale") };
         assert_eq!(say(store, &id("a"), stale).await, EventReply::Lost);
         let refused = EventReply::Refused(EventError::NotUnknown(StateKind::Dispatched));
@@ -80,7 +80,7 @@ fn an_operator_lets_it_run_once_more_and_not_twice() {
 }
 
 #[test]
-fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
+fn suspended_call_resumes_only_once() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = dispatched(store, &id("a")).await;
@@ -107,7 +107,7 @@ fn a_question_is_answered_once_and_asked_again_in_the_same_words() {
 }
 
 #[test]
-fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
+fn outcome_is_replayed_then_expires_then_is_purged() {
     let rules = LedgerLimits::default();
     on_each(&rules, async |told| {
         call(&*told.store, &id("a"), "x").await;
@@ -124,7 +124,7 @@ fn an_outcome_is_kept_for_its_time_then_refused_then_forgotten() {
 }
 
 #[test]
-fn a_clock_that_is_set_back_revives_nothing() {
+fn clock_set_back_does_not_revive_an_ended_claim() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = claim(store, &id("a")).await.unwrap();
@@ -139,7 +139,7 @@ fn a_clock_that_is_set_back_revives_nothing() {
 }
 
 #[test]
-fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
+fn oversized_outcome_is_omitted_without_an_error() {
     let quotas = Quotas { bytes: 100, ..Quotas::default() };
     on_each(&LedgerLimits { max_outcome: 60, quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
@@ -157,7 +157,7 @@ fn what_is_too_large_is_left_out_and_nothing_fails_for_it() {
 }
 
 #[test]
-fn a_principal_has_a_limit_and_others_do_not_feel_it() {
+fn record_quota_of_one_principal_does_not_affect_others() {
     let quotas = Quotas { records: 2, ..Quotas::default() };
     on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
@@ -170,11 +170,11 @@ fn a_principal_has_a_limit_and_others_do_not_feel_it() {
         let mut theirs = id("c");
         theirs.scope.principal = "bob".into();
         call(store, &theirs, "x").await;
-        // What became a tombstone makes room.
+        // An expired result frees quota.
         told.later(Duration::from_secs(25 * 3600));
         store.sweep(10).await.unwrap();
         call(store, &id("c"), "x").await;
-        // And takes it again when it is used anew.
+        // A new request under its key takes the quota again.
         call(store, &id("d"), "x").await;
         let anew = Event::Ask {
             fingerprint: SAME,
@@ -214,7 +214,7 @@ fn history_is_filtered_paged_and_exported() {
         store.note(note.clone()).await.unwrap();
         told.later(Duration::from_secs(60));
 
-        // Unknown as soon as anybody looks, though nobody has written it yet.
+        // Every reader sees an unknown outcome, although the store has not written it yet.
         let unknown = Filter { state: Some(StateKind::Indeterminate), ..Filter::default() };
         let found = store.records(unknown, Page::default()).await.unwrap();
         assert_eq!(found.items.len(), 1);
@@ -253,19 +253,19 @@ fn history_is_filtered_paged_and_exported() {
         assert_eq!(count, 5 * 3 + 2 + 1);
 
         told.later(Duration::from_secs(91 * 24 * 3600));
-        // All of them, or all but the one from which the numbers go on.
+        // All of them, or all but the one that continues the numbers.
         assert!(store.sweep(1_000).await.unwrap().rows >= count - 1);
     });
 }
 
 #[test]
-fn who_waits_goes_on_waiting_when_what_has_changed_is_something_else() {
+fn watcher_wakes_on_completion_but_not_on_heartbeats() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let holder = dispatched(store, &id("a")).await;
         let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
         let mut watched = store.watch(&id("a"), seen);
-        // The record is written, and stands where it was.
+        // The record is written, and its state stays.
         let beats = async {
             for _ in 0..20 {
                 tokio::task::yield_now().await;
@@ -284,7 +284,7 @@ fn who_waits_goes_on_waiting_when_what_has_changed_is_something_else() {
 }
 
 #[test]
-fn who_waits_in_the_same_process_is_woken_at_once() {
+fn completion_wakes_a_watcher_in_the_same_process() {
     on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
@@ -295,13 +295,13 @@ fn who_waits_in_the_same_process_is_woken_at_once() {
         };
         let both = async { tokio::join!(watched, end) };
         tokio::time::timeout(Duration::from_secs(5), both).await.unwrap().0.unwrap();
-        // And not at all if it is over already.
+        // A later watch returns at once.
         told.store.watch(&id("a"), seen).await.unwrap();
     });
 }
 
 #[test]
-fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
+fn heartbeat_does_not_wake_a_watcher() {
     on_each(&LedgerLimits::default(), async |told| {
         let holder = dispatched(&*told.store, &id("a")).await;
         let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
@@ -309,17 +309,17 @@ fn who_waits_is_not_woken_by_what_leaves_the_record_where_it_was_seen() {
         for _ in 0..3 {
             tokio::select! {
                 biased;
-                _ = &mut watched => panic!("it still stands there"),
+                _ = &mut watched => panic!("the state has not changed"),
                 () = std::future::ready(()) => {}
             }
-            // When the second is answered, everybody has been told of the first.
+            // When the second is answered, all watchers have seen the first.
             say(&*told.store, &id("a"), Event::Heartbeat(holder)).await;
         }
     });
 }
 
 #[test]
-fn a_record_is_found_by_the_first_digits_of_its_digest() {
+fn record_is_found_by_its_digest_prefix() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let ids: Vec<_> = (0..300).map(|at| id(&format!("key-{at}"))).collect();
@@ -346,7 +346,7 @@ fn a_record_is_found_by_the_first_digits_of_its_digest() {
 }
 
 #[test]
-fn several_notes_become_rows_in_their_order() {
+fn notes_become_audit_rows_in_order() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let note = |n: usize| CallNote {

@@ -19,7 +19,7 @@ fn granting(pattern: &str) -> NewGrant {
 }
 
 #[test]
-fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
+fn grant_is_active_until_it_expires_or_is_revoked() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let scope = id("x").scope;
@@ -30,7 +30,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
         let in_force = store.grants_in_force(&scope).await.unwrap();
         assert_eq!(in_force, [second.clone(), first.clone()]);
         assert!(in_force.iter().all(|grant| grant.covers(POLICY)), "as it was given");
-        assert!(!first.covers(Binding([4; 32])), "the tool is another");
+        assert!(!first.covers(Binding([4; 32])), "the tool has changed");
         // Of exactly this scope.
         for other in [
             Scope { principal: "bob".into(), ..scope.clone() },
@@ -44,7 +44,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
         let revoked = store.revoke(second.id, "otto".into()).await.unwrap().unwrap();
         assert_eq!(revoked.revoked.as_ref().map(|(by, _)| by.as_str()), Some("otto"));
         assert_eq!(store.grants_in_force(&scope).await.unwrap(), from_ref(&first));
-        // Once more, by another: it is said who it was.
+        // A second revocation names the first operator.
         assert_eq!(store.revoke(second.id, "olga".into()).await.unwrap(), Some(revoked.clone()));
         assert_eq!(store.revoke(GrantId([7; 16]), "olga".into()).await.unwrap(), None);
 
@@ -81,7 +81,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
             ]
         );
 
-        // Kept as long as the audit.
+        // Stored as long as the audit rows.
         told.later(Duration::from_secs(89 * 24 * 3600));
         store.sweep(10).await.unwrap();
         assert_eq!(store.grants(Filter::default(), Page::default()).await.unwrap().items.len(), 2);
@@ -92,7 +92,7 @@ fn a_grant_is_in_force_until_its_time_has_passed_or_it_is_taken_back() {
 }
 
 #[test]
-fn so_many_grants_are_in_force_for_a_tool_and_no_more() {
+fn active_grants_per_tool_are_limited() {
     let quotas = Quotas { grants: 3, ..Quotas::default() };
     on_each(&LedgerLimits { quotas, ..LedgerLimits::default() }, async |told| {
         let store = &*told.store;
@@ -112,7 +112,7 @@ fn so_many_grants_are_in_force_for_a_tool_and_no_more() {
 
 /// Two stores share nothing but the file, as two processes do.
 #[test]
-fn what_another_process_has_taken_back_is_not_found_any_more() {
+fn grant_revoked_by_another_process_is_not_found() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let (one, other) = (sqlite(&path, Options::default()), sqlite(&path, Options::default()));
@@ -121,7 +121,7 @@ fn what_another_process_has_taken_back_is_not_found_any_more() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn what_another_instance_has_taken_back_is_not_found_any_more() {
+fn grant_revoked_by_another_replica_is_not_found() {
     if let Some(schema) = common::database::Schema::new("grants of two instances") {
         let open = || PostgresStore::open(&schema.url(), Options::default()).unwrap();
         wait(seen_at_once(&open(), &open()));

@@ -161,7 +161,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_start_is_a_claim_and_its_dispatch_in_one_row(
+    fn start_equals_claim_and_dispatch_in_one_row(
         record in records(),
         args in 0_u8..2,
         by_nature in any::<bool>(),
@@ -178,7 +178,7 @@ proptest! {
             prop_assert_eq!(started, claimed);
             return Ok(());
         };
-        // A question that waits is told, and stops nobody who need not ask.
+        // A pending request is reported, and does not stop a call that needs no approval.
         prop_assert!(matches!(foretold, None | Some(EventReply::Waiting { .. })), "{foretold:?}");
         prop_assert_eq!(started.answer, EventReply::Started { fence, attempt });
         let RecordWrite::Written(held) = &claimed.after else { panic!("claimed and not written") };
@@ -187,7 +187,7 @@ proptest! {
         prop_assert_eq!(&dispatched.answer, &EventReply::Done);
         prop_assert_eq!(started.after, dispatched.after);
 
-        // One row from where the claim began to where the dispatch ended, after what time had done.
+        // One row from the start of the claim to the end of the dispatch, after any expiry.
         let claim = claimed.transitions.pop().unwrap();
         let dispatch = dispatched.transitions.pop().unwrap();
         prop_assert!(dispatched.transitions.is_empty());
@@ -202,7 +202,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 10_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn a_start_that_needs_an_approval_starts_with_that_one_or_not_at_all(
+    fn start_that_needs_an_approval_runs_only_with_that_approval(
         record in records(),
         args in 0_u8..2,
         policy in 0_u8..2,
@@ -221,13 +221,13 @@ proptest! {
             _ => None,
         });
         match (&without.answer, given) {
-            // What it needs is there: it does what a start does, and its row says whose word it had.
+            // With the approval, it is a plain start, and its row names the reviewer.
             (EventReply::Started { .. }, Some((by, via))) => {
                 let row = without.transitions.last_mut().unwrap();
                 (row.by, row.via) = (Some(by.clone()), Some(via));
                 prop_assert_eq!(with, without);
             }
-            // Nothing is written but what time has done.
+            // Only an expiry is written.
             (EventReply::Started { .. }, None) => {
                 let refused = matches!(with.answer, EventReply::NotApproved | EventReply::Waiting { .. });
                 prop_assert!(refused, "{:?}", with.answer);
@@ -239,7 +239,7 @@ proptest! {
     }
 
     #[test]
-    fn only_the_question_that_waits_can_be_decided_and_only_once(
+    fn only_the_pending_request_can_be_reviewed_once(
         record in records(),
         fence in 1_u64..9,
         args in 0_u8..2,
@@ -307,7 +307,7 @@ fn ended(text: &str) -> StoredResult {
 }
 
 #[test]
-fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
+fn answer_counts_only_for_its_own_arguments_and_question() {
     let mut bare = Bare::default();
     let asks = |bare: &mut Bare| {
         let holder = bare.starts(OWNER, true);
@@ -324,7 +324,7 @@ fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
     };
     let first = asks(&mut bare);
     assert_eq!(bare.say(answers(1, first)), EventReply::KeyReused);
-    // Nobody answers in time. By its nature it may be started again, and asks the same.
+    // No answer arrives in time. The call is safe to retry, starts again and asks the same.
     bare.jump(301);
     let second = asks(&mut bare);
     assert_eq!(second.1, first.1, "the first question of its start, too");
@@ -336,7 +336,7 @@ fn an_answer_is_for_the_arguments_and_the_start_that_its_question_is_of() {
 }
 
 #[test]
-fn an_outcome_may_be_said_twice_and_no_other_after_it() {
+fn same_outcome_is_accepted_twice_but_no_other() {
     let mut bare = Bare::default();
     let holder = bare.starts(OWNER, false);
     let complete = |text| Event::Complete { holder, outcome: ended(text) };
@@ -346,7 +346,7 @@ fn an_outcome_may_be_said_twice_and_no_other_after_it() {
 }
 
 #[test]
-fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since() {
+fn late_outcome_is_accepted_until_the_next_attempt() {
     let resolved = || {
         let mut bare = Bare::default();
         let holder = bare.starts(OWNER, false);
@@ -356,7 +356,7 @@ fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since()
         (bare, Event::Complete { holder, outcome: ended("paid") })
     };
     let (mut bare, late) = resolved();
-    assert_eq!(bare.say(late), EventReply::Done, "it knows better than the operator");
+    assert_eq!(bare.say(late), EventReply::Done, "the owner knows better than the operator");
     assert_eq!(bare.stands(), StateKind::Completed);
     let (mut bare, late) = resolved();
     bare.starts(OTHER, false);
@@ -364,9 +364,9 @@ fn who_has_started_it_may_say_late_what_came_of_it_unless_it_was_started_since()
     assert_eq!(bare.stands(), StateKind::Dispatched);
 }
 
-/// That a call has failed, and that to repeat it does no harm, is known; it does not become unknown by being about to start.
+/// A call that failed and is safe to retry has a known outcome. A claim that never starts it does not change that.
 #[test]
-fn what_has_failed_without_harm_is_open_after_a_claim_that_was_not_used() {
+fn unused_claim_does_not_make_a_safe_failure_unknown() {
     let mut bare = Bare::default();
     let holder = bare.starts(OWNER, true);
     assert_eq!(bare.say(Event::Discard { holder, why: RetryReason::ByNature }), EventReply::Done);
@@ -389,7 +389,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn whatever_happens_a_call_is_started_at_most_once_and_answered_honestly(ops in ops()) {
+    fn any_sequence_of_events_starts_a_call_at_most_once(ops in ops()) {
         World::new(&mut Bare::default()).run(&ops);
     }
 }

@@ -35,7 +35,7 @@ fn start(role: &str, ledger: &str, folder: &Folder) -> Child {
         .unwrap()
 }
 
-/// Not a test, but what the tests start.
+/// Not a test: the tests start it as a process.
 #[test]
 fn worker() {
     let (Ok(role), Ok(place), Ok(ledger)) = (env::var(ROLE), env::var(PLACE), env::var(LEDGER))
@@ -191,7 +191,7 @@ fn in_a_file(folder: &Folder) -> String {
 }
 
 #[test]
-fn processes_that_race_for_two_thousand_keys_start_each_once() {
+fn processes_racing_for_keys_start_each_call_once() {
     let folder = Folder::new();
     race_on(&in_a_file(&folder));
     scopes_are_whole(&folder);
@@ -199,7 +199,7 @@ fn processes_that_race_for_two_thousand_keys_start_each_once() {
 
 #[cfg(feature = "postgres")]
 #[test]
-fn processes_that_race_for_two_thousand_keys_in_postgresql_start_each_once() {
+fn processes_racing_for_keys_in_postgresql_start_each_call_once() {
     if let Some(schema) = common::database::Schema::new("the race in PostgreSQL") {
         race_on(&schema.url());
     }
@@ -305,14 +305,14 @@ fn use_on(ledger: &str) {
 }
 
 #[test]
-fn eight_processes_make_one_start_of_one_approval() {
+fn processes_sharing_an_approval_start_one_call() {
     let folder = Folder::new();
     use_on(&in_a_file(&folder));
 }
 
 #[cfg(feature = "postgres")]
 #[test]
-fn eight_processes_at_postgresql_make_one_start_of_one_approval() {
+fn processes_sharing_an_approval_in_postgresql_start_one_call() {
     if let Some(schema) = common::database::Schema::new("approvals used by processes") {
         use_on(&schema.url());
     }
@@ -415,7 +415,7 @@ fn kill_on(ledger: &str, lives: usize, longest: u64) {
 }
 
 #[test]
-fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() {
+fn repeated_kills_never_start_a_call_twice() {
     let folder = Folder::new();
     kill_on(&in_a_file(&folder), 100, 100);
     scopes_are_whole(&folder);
@@ -423,7 +423,7 @@ fn killed_a_hundred_times_it_never_starts_twice_and_never_says_what_is_not_so() 
 
 #[cfg(feature = "postgres")]
 #[test]
-fn killed_at_postgresql_it_never_starts_twice_and_never_says_what_is_not_so() {
+fn repeated_kills_with_postgresql_never_start_a_call_twice() {
     if let Some(schema) = common::database::Schema::new("processes killed at PostgreSQL") {
         kill_on(&schema.url(), 25, 250);
     }

@@ -70,7 +70,7 @@ fn deny() -> Review {
 }
 
 #[test]
-fn ended_denial_stays_in_history_and_refuses_nothing() {
+fn expired_denial_stays_in_history_but_refuses_nothing() {
     on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
@@ -91,7 +91,7 @@ fn ended_denial_stays_in_history_and_refuses_nothing() {
             let listed = store.records(denied, Page::default()).await.unwrap().items;
             assert_eq!(listed.len(), 1);
         }
-        // The question that was denied cannot be decided any more; a new one can.
+        // The denied request cannot be reviewed again. A new one can.
         let late = say(store, &id("a"), decide(question, Review::Approve)).await;
         assert_eq!(late, EventReply::Refused(EventError::NotWaiting(StateKind::Denied)));
         let question = asked(store, &id("a")).await;
@@ -165,7 +165,7 @@ fn error_message_is_cut_between_letters() {
 }
 
 #[test]
-fn arguments_of_an_approved_call_go_with_its_result() {
+fn arguments_of_an_approved_call_expire_with_its_result() {
     on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let kept = Some(r#"{"n":17}"#.to_owned());
@@ -194,7 +194,7 @@ fn arguments_of_an_approved_call_go_with_its_result() {
 }
 
 #[test]
-fn arguments_of_a_denied_call_stay_for_the_time_of_results() {
+fn arguments_of_a_denied_call_are_stored_for_the_retention() {
     on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         let question = asked_with_arguments(store, &id("a")).await;
@@ -208,7 +208,7 @@ fn arguments_of_a_denied_call_stay_for_the_time_of_results() {
 }
 
 #[test]
-fn arguments_of_an_unanswered_request_go_with_it() {
+fn arguments_of_an_unanswered_request_expire_with_the_request() {
     on_each(&LedgerLimits::default(), async |told: &Told| {
         let store = &*told.store;
         asked_with_arguments(store, &id("a")).await;
@@ -219,7 +219,7 @@ fn arguments_of_an_unanswered_request_go_with_it() {
 }
 
 #[test]
-fn arguments_beyond_the_quota_are_left_out_and_the_call_starts() {
+fn call_starts_without_arguments_beyond_the_quota() {
     let quotas = Quotas { bytes: 20, ..Quotas::default() };
     let rules =
         LedgerLimits { quotas, retention: Duration::from_secs(60), ..LedgerLimits::default() };
@@ -237,7 +237,7 @@ fn arguments_beyond_the_quota_are_left_out_and_the_call_starts() {
             };
             assert_eq!(say(store, &id(key), discard).await, EventReply::Done);
         }
-        // What was counted is given back.
+        // The quota is freed.
         told.later(MINUTE * 2);
         store.sweep(100).await.unwrap();
         let owner = Owner::random().unwrap();

@@ -11,7 +11,7 @@ use candor_ledger::*;
 use common::{Folder, SAME, call, claim, id, outcome, say, sqlite, wait};
 
 #[test]
-fn what_was_recorded_is_there_after_a_restart() {
+fn outcome_survives_a_restart() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     wait(call(&sqlite(&path, Options::default()), &id("a"), "invoice 1"));
@@ -24,7 +24,7 @@ fn what_was_recorded_is_there_after_a_restart() {
 
 #[cfg(unix)]
 #[test]
-fn the_file_is_for_its_owner_only() {
+fn ledger_file_is_readable_by_its_owner_only() {
     use std::os::unix::fs::PermissionsExt as _;
     let folder = Folder::new();
     let path = folder.join("state/candor/ledger.db");
@@ -38,7 +38,7 @@ fn the_file_is_for_its_owner_only() {
 }
 
 #[test]
-fn a_newer_file_is_refused_by_name_and_left_alone() {
+fn newer_major_schema_is_refused_and_left_unchanged() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     drop(sqlite(&path, Options::default()));
@@ -53,7 +53,7 @@ fn a_newer_file_is_refused_by_name_and_left_alone() {
 }
 
 #[test]
-fn a_newer_minor_version_goes_on_working() {
+fn newer_minor_schema_still_works() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     drop(sqlite(&path, Options::default()));
@@ -67,7 +67,7 @@ fn a_newer_minor_version_goes_on_working() {
 }
 
 #[test]
-fn a_file_of_the_version_before_goes_on() {
+fn ledger_of_schema_1_1_is_migrated() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let db = rusqlite::Connection::open(&path).unwrap();
@@ -104,7 +104,7 @@ fn a_file_of_the_version_before_goes_on() {
     drop(put);
     drop(db);
     common::older_ledger_goes_on(&sqlite(&path, Options::default()));
-    // And a program that knows only that version can still write what it knows, as it does.
+    // A program of that version can still write.
     let db = rusqlite::Connection::open(&path).unwrap();
     let minor: i64 = db.query_row("SELECT minor FROM candor_ledger", [], |row| row.get(0)).unwrap();
     assert_eq!(minor, 4);
@@ -116,14 +116,14 @@ fn a_file_of_the_version_before_goes_on() {
 }
 
 #[test]
-fn a_grant_of_the_version_before_is_there_and_void() {
+fn grant_of_schema_1_2_is_listed_but_void() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch(include_str!("schema-1.1/sqlite.sql")).unwrap();
     db.execute_batch(include_str!("schema-1.2/sqlite.sql")).unwrap();
     common::older_grant_is_void(&sqlite(&path, Options::default()));
-    // A program that knows only that version gives another, as it does.
+    // A program of that version can still add a grant.
     db.execute_batch(
         "INSERT INTO grants (id, scope, pattern, by_whom, since, until) VALUES (zeroblob(16), 1, 'any', 'olga', 0, 1)",
     )
@@ -131,7 +131,7 @@ fn a_grant_of_the_version_before_is_there_and_void() {
 }
 
 #[test]
-fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
+fn denial_of_schema_1_3_holds_and_then_stays_in_history() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let db = rusqlite::Connection::open(&path).unwrap();
@@ -156,7 +156,7 @@ fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
     let given = Clock::Given(Arc::new(move || time.load(Ordering::SeqCst)));
     let store = sqlite(&path, Options { clock: given, ..Options::default() });
     common::older_denial_counts(&store, &clock);
-    // A program that knows only that version denies the next request, as it does: that one counts.
+    // A program of that version denies the next request, and that denial counts.
     db.execute(
         "UPDATE records SET state = 'denied', gated = ?1, lapses = ?2, decided_by = 'otto', via = 'operator'",
         [at + 2_000_000, ends + 2_000_000],
@@ -168,7 +168,7 @@ fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
 }
 
 #[test]
-fn what_is_no_ledger_is_refused() {
+fn file_that_is_no_ledger_is_refused() {
     let folder = Folder::new();
     let text = folder.join("notes.txt");
     fs::write(&text, "Dear diary, ".repeat(500)).unwrap();
@@ -184,7 +184,7 @@ fn what_is_no_ledger_is_refused() {
 }
 
 #[test]
-fn a_damaged_file_is_an_error_and_never_an_absent_record() {
+fn damaged_file_is_an_error_instead_of_an_absent_record() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
@@ -204,7 +204,7 @@ fn a_damaged_file_is_an_error_and_never_an_absent_record() {
 }
 
 #[test]
-fn urls_name_stores() {
+fn url_selects_the_store() {
     let folder = Folder::new();
     let url = format!("sqlite:{}", folder.join("a.db").display());
     assert!(open(&url, Options::default()).unwrap().describe().starts_with("SQLite file "));
@@ -222,7 +222,7 @@ fn urls_name_stores() {
 
 #[cfg(not(feature = "postgres"))]
 #[test]
-fn a_store_that_was_not_built_in_names_its_feature() {
+fn url_of_a_missing_feature_names_the_feature() {
     for url in ["postgres://ada:hush@db/x", "postgresql://ada:hush@db/x"] {
         let refused = open(url, Options::default()).err().unwrap().to_string();
         assert!(refused.contains("feature `postgres`") && !refused.contains("hush"), "{refused}");
@@ -230,7 +230,7 @@ fn a_store_that_was_not_built_in_names_its_feature() {
 }
 
 #[test]
-fn who_only_looks_makes_nothing() {
+fn open_existing_creates_nothing() {
     let folder = Folder::new();
     let place = LedgerAddress::File(folder.join("state/ledger.db"));
     let absent = Some(StoreError::Absent);
@@ -246,7 +246,7 @@ fn who_only_looks_makes_nothing() {
 }
 
 #[test]
-fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
+fn full_disk_refuses_new_claims_and_keeps_old_records() {
     let folder = Folder::new();
     let options = Options { max_bytes: Some(200 * 1024), ..Options::default() };
     let store = sqlite(&folder.join("ledger.db"), options);
@@ -268,11 +268,11 @@ fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
         let (key, error) = refused.expect("it fills up");
         assert!(matches!(error, StoreError::Full(_)), "{error:?}");
         assert!(done > 50);
-        // Nothing is half there, and what was there can be read.
+        // No record is half written, and old records can be read.
         assert_eq!(store.find(&id(&format!("key-{key}"))).await.unwrap(), None);
         let first = store.find(&id("key-0")).await.unwrap().unwrap();
         assert_eq!(first.stored.state.kind(), StateKind::Claimed);
-        // Many at once: each is told.
+        // Many at once: each gets an answer.
         let store = &store;
         let many: Vec<_> = (0..100)
             .map(|at| {
@@ -291,7 +291,7 @@ fn a_full_disk_refuses_before_dispatch_and_keeps_what_is_known() {
 }
 
 #[test]
-fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
+fn failed_event_does_not_affect_others_in_its_transaction() {
     let folder = Folder::new();
     let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
     let options =
@@ -324,7 +324,7 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
 }
 
 #[test]
-fn who_waits_is_woken_by_another_process_and_by_time() {
+fn watcher_is_woken_by_another_process_and_by_the_lease() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let rules = LedgerLimits { lease: Duration::from_millis(400), ..LedgerLimits::default() };
@@ -364,7 +364,7 @@ fn who_waits_is_woken_by_another_process_and_by_time() {
 }
 
 #[test]
-fn the_dispatch_is_in_the_file_before_it_is_answered() {
+fn dispatch_is_in_the_file_before_the_answer() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
@@ -398,7 +398,7 @@ fn of_tool(tool: &str, key: &str) -> RecordId {
 }
 
 #[test]
-fn a_scope_is_there_once_whoever_adds_it() {
+fn scope_added_by_several_stores_is_stored_once() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     // Three stores that share nothing but the file, and each scope is new to all of them at about the same time.
@@ -434,7 +434,7 @@ fn a_scope_is_there_once_whoever_adds_it() {
 }
 
 #[test]
-fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
+fn scope_of_a_failed_transaction_is_written_again() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
@@ -451,7 +451,7 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
         by_nature: false,
         approval: None,
     };
-    // Alone, and among others that have done nothing wrong.
+    // Alone, and together with valid events.
     let alone = wait(store.apply(&of_tool("second", "poison"), start(), AuditContext::default()));
     assert!(alone.is_err(), "{alone:?}");
     let ids = [
@@ -476,12 +476,12 @@ fn a_scope_that_was_new_in_a_failed_transaction_is_written_again() {
 }
 
 #[test]
-fn records_whose_digests_begin_alike_are_told_apart() {
+fn records_with_the_same_short_digest_are_distinct() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
     wait(call(&store, &id("a"), "of a"));
-    // As if the digest of the one began as that of the other: nobody will find two that really do.
+    // Simulates two digests with the same beginning, because no real pair is known.
     let alike = i64::from_be_bytes(id("b").digest().0[..8].try_into().unwrap());
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute("UPDATE records SET short = ?", [alike]).unwrap();
@@ -500,7 +500,7 @@ fn records_whose_digests_begin_alike_are_told_apart() {
 }
 
 #[test]
-fn the_story_of_a_forgotten_record_is_still_told() {
+fn transitions_of_a_purged_record_are_still_listed() {
     let folder = Folder::new();
     let rules = LedgerLimits {
         retention: Duration::ZERO,
@@ -520,7 +520,7 @@ fn the_story_of_a_forgotten_record_is_still_told() {
 }
 
 #[test]
-fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
+fn start_is_in_the_file_before_the_answer_in_one_row() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
@@ -537,6 +537,6 @@ fn a_start_is_in_the_file_before_it_is_answered_with_one_row() {
         )
         .unwrap();
     assert_eq!(found, ("dispatched".into(), 1, "start".into(), "absent".into()));
-    // Word for word once more, as after a lost answer: it is not licensed to start again.
+    // The same start again, as after a lost answer, does not start the call again.
     assert!(matches!(wait(say(&store, &id("a"), start)), EventReply::InFlight { .. }));
 }

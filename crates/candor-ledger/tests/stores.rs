@@ -84,7 +84,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_laws_hold_in_memory(ops in ops()) {
+    fn random_events_keep_the_ledger_laws_in_memory(ops in ops()) {
         World::new(&mut Stored::new("memory:".into())).run(&ops);
     }
 }
@@ -93,25 +93,25 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: 100, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn the_laws_hold_in_a_sqlite_file(ops in ops()) {
+    fn random_events_keep_the_ledger_laws_in_a_sqlite_file(ops in ops()) {
         let folder = Folder::new();
         let url = format!("sqlite:{}", folder.join("ledger.db").display());
         World::new(&mut Stored::new(url)).run(&ops);
     }
 }
 
-/// Fewer of them, because each is a new schema and every restart connects anew.
+/// Fewer cases, because each needs a new schema and every restart a new connection.
 #[cfg(feature = "postgres")]
 #[test]
-fn the_laws_hold_in_postgresql() {
+fn random_events_keep_the_ledger_laws_in_postgresql() {
     use common::database::Schema;
-    if Schema::new("the_laws_hold_in_postgresql").is_none() {
+    if Schema::new("random_events_keep_the_ledger_laws_in_postgresql").is_none() {
         return;
     }
     let config =
         ProptestConfig { cases: 30, failure_persistence: None, ..ProptestConfig::default() };
     proptest!(config, |(ops in ops())| {
-        let schema = Schema::new("the_laws_hold_in_postgresql").unwrap();
+        let schema = Schema::new("random_events_keep_the_ledger_laws_in_postgresql").unwrap();
         World::new(&mut Stored::new(schema.url())).run(&ops);
     });
 }

@@ -265,7 +265,7 @@ fn any_tree() -> impl Strategy<Value = Tree> {
 }
 
 #[test]
-fn every_known_member_survives() {
+fn known_members_survive_a_round_trip() {
     for (name, trip, text) in samples() {
         let mut tree = Tree::parse(text);
         tree.sprinkle("x", &Tree::Text("0".into()));

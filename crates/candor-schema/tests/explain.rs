@@ -59,7 +59,7 @@ fn said(members: &Value) -> String {
 }
 
 #[test]
-fn a_missing_member_is_pointed_at_and_described() {
+fn missing_member_is_reported_at_its_pointer() {
     let schema = Schema::compile(&input::<Order>().to_string()).unwrap();
     assert_eq!(
         schema.check(&json!({})).unwrap_err().to_string(),
@@ -69,7 +69,7 @@ fn a_missing_member_is_pointed_at_and_described() {
 }
 
 #[test]
-fn an_unknown_member_is_pointed_at_and_the_nearest_free_name_offered() {
+fn unknown_member_is_reported_with_the_nearest_free_name() {
     assert_eq!(said(&json!({"limti": 1})), "/limti: unknown member; did you mean `limit`?");
     assert_eq!(said(&json!({"a/b": 1, "limit": 1}))[..24], *"/a~1b: unknown member; k");
     assert_eq!(
@@ -81,7 +81,7 @@ fn an_unknown_member_is_pointed_at_and_the_nearest_free_name_offered() {
 }
 
 #[test]
-fn a_wrong_value_is_told_with_what_would_be_right() {
+fn wrong_value_is_reported_with_the_expected_one() {
     for (members, problem) in [
         (json!({"name": 7}), "/name: expected a string, received the number 7"),
         (json!({"name": null}), "/name: expected a string, received null"),
@@ -102,7 +102,7 @@ fn a_wrong_value_is_told_with_what_would_be_right() {
 }
 
 #[test]
-fn programs_are_told_what_was_expected_and_all_that_is_allowed() {
+fn violation_has_the_expected_and_valid_values_as_data() {
     let schema = Schema::compile(&input::<Order>().to_string()).unwrap();
     for (order, expected, allowed) in [
         (json!({"count": 1}), Some("a string"), json!([])),
@@ -123,13 +123,13 @@ fn programs_are_told_what_was_expected_and_all_that_is_allowed() {
         let [violation] = &invalid.violations[..] else { panic!("{order}: {invalid}") };
         assert_eq!(violation.expected.as_deref(), expected, "{order}");
         assert_eq!(json!(violation.valid_values), allowed, "{order}");
-        // Whoever reads the words is told no less.
+        // The text has the expected value, too.
         assert!(expected.is_none_or(|expected| violation.problem.contains(expected)), "{order}");
     }
 }
 
 #[test]
-fn a_choice_that_is_too_long_to_list_is_not_listed_in_part() {
+fn valid_values_are_omitted_above_a_hundred() {
     let of = |count: usize| {
         let values: Vec<_> = (0..count).map(|number| format!("v-{number}")).collect();
         let schema = json!({"type": "object", "properties": {"a": {"enum": values}}});
@@ -140,7 +140,7 @@ fn a_choice_that_is_too_long_to_list_is_not_listed_in_part() {
 }
 
 #[test]
-fn an_optional_value_is_explained_by_the_value_that_was_meant() {
+fn optional_value_is_explained_by_its_non_null_type() {
     assert_eq!(
         said(&json!({"mode": "fats"})),
         r#"/mode: expected one of "fast", "accurate", received the string "fats"; did you mean "fast"?"#
@@ -152,7 +152,7 @@ fn an_optional_value_is_explained_by_the_value_that_was_meant() {
 }
 
 #[test]
-fn a_tagged_value_is_explained_by_its_variant() {
+fn tagged_value_is_explained_by_its_variant() {
     assert_eq!(
         said(&json!({"action": {"kind": "chat", "mesage": "hi", "urgent": "no"}})),
         "/action/message: required, but missing; expected a string; \
@@ -175,7 +175,7 @@ fn a_tagged_value_is_explained_by_its_variant() {
 }
 
 #[test]
-fn other_alternatives_are_explained_by_the_one_that_fits_best() {
+fn untagged_value_is_explained_by_the_closest_alternative() {
     assert_eq!(
         said(&json!({"shape": {"circle": {"radius": "r", "centre": "c", "colour": 256}}})),
         "/shape/circle/radius: expected a number, received the string \"r\"; \
@@ -214,7 +214,7 @@ fn explanations_follow_references() {
 struct Nothing {}
 
 #[test]
-fn an_object_without_members_says_so() {
+fn unknown_member_of_an_empty_object_is_explained() {
     let schema = Schema::compile(&input::<Nothing>().to_string()).unwrap();
     assert_eq!(
         schema.check(&json!({"x": 1})).unwrap_err().to_string(),
@@ -228,7 +228,7 @@ fn an_object_without_members_says_so() {
 }
 
 #[test]
-fn long_values_and_long_lists_are_cut() {
+fn long_values_and_lists_are_cut_in_errors() {
     let names: Vec<String> = (0..1000).map(|i| format!("option {i}")).collect();
     let schema = Schema::compile(&json!({"enum": names}).to_string()).unwrap();
     let text = schema.check(&json!("é".repeat(100_000))).unwrap_err().to_string();
@@ -246,7 +246,7 @@ struct Visit {
 }
 
 #[test]
-fn formats_of_strings_are_named() {
+fn string_formats_are_named_in_errors() {
     let schema = Schema::compile(&input::<Visit>().to_string()).unwrap();
     assert_eq!(
         schema.check(&json!({"from": "a", "at": "25:00"})).unwrap_err().to_string(),
@@ -256,7 +256,7 @@ fn formats_of_strings_are_named() {
 }
 
 #[test]
-fn unknown_member_beside_keys_is_refused_with_the_keys_that_are_read() {
+fn unknown_member_error_names_the_allowed_key_form() {
     let text = r#"{"properties": {"id": {}}, "patternProperties": {"^(0|[1-9][0-9]*)$": {}}, "additionalProperties": false}"#;
     let invalid = Schema::compile(text).unwrap().check(&json!({"x": 1})).unwrap_err();
     assert_eq!(

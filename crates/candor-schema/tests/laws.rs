@@ -651,17 +651,17 @@ macro_rules! laws {
                 #![proptest_config(ProptestConfig { cases: 400, failure_persistence: None, ..ProptestConfig::default() })]
 
                 #[test]
-                fn what_is_written_fits(value in super::$name()) {
+                fn written_value_matches_its_schema(value in super::$name()) {
                     writing_fits::<$type>(&value)?;
                 }
 
                 #[test]
-                fn wrong_scalar_is_pointed_at(value in super::$name(), seed in any::<usize>()) {
+                fn wrong_scalar_is_reported_at_its_pointer(value in super::$name(), seed in any::<usize>()) {
                     wrong_is_where_the_pointer_is::<$type>(&value, seed)?;
                 }
 
                 #[test]
-                fn what_fits_is_read(value in super::$name(), changes in changes()) {
+                fn value_that_matches_the_schema_is_read(value in super::$name(), changes in changes()) {
                     fitting_is_reading::<$type>(&changed(&value, &changes), $exact)?;
                 }
             }

@@ -178,7 +178,7 @@ proptest! {
     #![proptest_config(ProptestConfig { cases: CASES, failure_persistence: None, ..ProptestConfig::default() })]
 
     #[test]
-    fn another_validator_says_the_same(document in document(), values in vec(value(), 8)) {
+    fn result_matches_another_validator(document in document(), values in vec(value(), 8)) {
         if is_disputed(&document, &values) {
             return Ok(());
         }

@@ -38,7 +38,7 @@ fn said<T: DeserializeOwned>(value: &Value) -> String {
 }
 
 #[test]
-fn integral_floats_are_integers() {
+fn integral_floats_are_read_as_integers() {
     let order: Order = read(&json!({
         "name": "a", "count": 3.0, "price": 2, "lines": [{"amount": 1e2, "action": {"Add": -1.0}}]
     }))
@@ -52,7 +52,7 @@ fn integral_floats_are_integers() {
 }
 
 #[test]
-fn a_number_that_is_too_wide_is_named_with_its_place() {
+fn out_of_range_number_is_reported_at_its_pointer() {
     let line = |amount: Value| json!({"name": "a", "count": 1, "price": 1, "lines": [{"amount": amount, "action": "Stop"}]});
     assert_eq!(
         said::<Order>(&line(json!(300))),
@@ -82,7 +82,7 @@ struct Strict {
 }
 
 #[test]
-fn other_problems_have_their_place_too() {
+fn every_read_error_has_its_pointer() {
     assert_eq!(said::<Order>(&json!({"name": "a", "price": 1})), "/count: required, but missing");
     assert_eq!(
         said::<Vec<Strict>>(&json!([{"name": "a"}, {"nmae": "b"}])),
@@ -147,7 +147,7 @@ enum Untagged {
 }
 
 #[test]
-fn place_is_exact_inside_what_serde_copies() {
+fn pointer_is_exact_inside_buffered_types() {
     let long = |edit: &dyn Fn(&mut Value)| {
         let mut value = json!({
             "kind": "Long",
@@ -186,7 +186,7 @@ fn place_is_exact_inside_what_serde_copies() {
 }
 
 #[test]
-fn keys_are_read_as_their_type_asks() {
+fn map_keys_are_read_as_their_type() {
     type Keyed = BTreeMap<u16, bool>;
     assert_eq!(
         said::<Keyed>(&json!({"65536": true})),
@@ -210,7 +210,7 @@ fn keys_are_read_as_their_type_asks() {
 }
 
 #[test]
-fn refusals_name_no_rust_type() {
+fn read_errors_name_no_rust_type() {
     #[derive(Debug, Deserialize)]
     struct Pair(u8, u8);
     #[derive(Debug, Deserialize)]
@@ -252,7 +252,7 @@ enum Copied {
 }
 
 #[test]
-fn copies_give_wide_integers_and_keys_of_any_type() {
+fn buffered_types_read_wide_integers_and_typed_keys() {
     let value = json!({"sizes": [u64::MAX, null, 3.0], "by_id": {"-5": 1, "170141183460469231731687303715884105727": 2}});
     let copied = Copied::Wide {
         sizes: vec![Some(u64::MAX.into()), None, Some(3)],
@@ -277,7 +277,7 @@ fn copies_give_wide_integers_and_keys_of_any_type() {
 }
 
 #[test]
-fn wide_integers_that_copies_do_not_give_are_named_in_words_of_json() {
+fn unreadable_128_bit_integer_is_explained_in_json_terms() {
     #[derive(Debug, Deserialize)]
     #[serde(untagged)]
     enum Foreign {

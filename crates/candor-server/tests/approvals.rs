@@ -59,7 +59,7 @@ fn delete(
 }
 
 #[tokio::test]
-async fn without_a_channel_nothing_starts_and_the_question_waits() {
+async fn call_waits_for_an_operator_and_runs_once_when_approved() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let (tool, starts) = tool("delete");
         let client = asking().tool(tool).test().speaking(revision);
@@ -69,14 +69,14 @@ async fn without_a_channel_nothing_starts_and_the_question_waits() {
         let again = delete(&client, "a").await;
         assert_eq!(again.raw()["_meta"]["dev.candor/error"]["operation"], operation);
         let waits = waiting(client.engine()).await;
-        assert_eq!(waits.len(), 1, "nobody is asked twice");
+        assert_eq!(waits.len(), 1, "one approval request per call");
         assert!(waits[0].id.digest().to_string().starts_with(operation.as_str().unwrap()));
         assert_eq!(starts.load(Ordering::SeqCst), 0);
 
         assert_eq!(operator(client.engine(), Review::Approve).await, EventReply::Done);
         let ran = delete(&client, "a").await;
         assert_eq!(ran.structured(), Some(&json!({"number": 1, "path": "a"})), "{}", ran.text());
-        // It is used up: the next one without a key is another call.
+        // The approval is used: the next call without a key is another call.
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
         assert_eq!(starts.load(Ordering::SeqCst), 1);
         assert_eq!(
@@ -95,7 +95,7 @@ async fn without_a_channel_nothing_starts_and_the_question_waits() {
 }
 
 #[tokio::test]
-async fn a_call_is_held_and_runs_as_soon_as_somebody_says_yes() {
+async fn held_call_runs_as_soon_as_an_operator_approves() {
     let (tool, _) = tool("delete");
     let client = asking().hold(Duration::from_secs(30)).tool(tool).test();
     let (ran, ()) = tokio::join!(delete(&client, "a"), async {
@@ -105,11 +105,11 @@ async fn a_call_is_held_and_runs_as_soon_as_somebody_says_yes() {
         operator(client.engine(), Review::Approve).await;
     });
     assert!(!ran.is_error(), "{}", ran.text());
-    assert!(!ran.progress().is_empty(), "who waits is told so");
+    assert!(!ran.progress().is_empty(), "a held call reports progress");
 }
 
 #[tokio::test]
-async fn a_keyed_call_finds_its_approval_and_is_replayed_without_another() {
+async fn approved_keyed_call_replays_without_another_approval() {
     let (tool, starts) = tool("delete");
     let client = asking().tool(tool).test().keyed("k");
     assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
@@ -124,7 +124,7 @@ async fn a_keyed_call_finds_its_approval_and_is_replayed_without_another() {
 }
 
 #[tokio::test]
-async fn the_person_behind_the_client_decides_in_both_eras() {
+async fn user_of_the_client_approves_in_both_eras() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         for key in [None, Some("k")] {
             let (tool, starts) = tool("delete");
@@ -147,13 +147,17 @@ async fn the_person_behind_the_client_decides_in_both_eras() {
             let store = client.engine().store().unwrap();
             let rows = store.rows(Filter::default(), Page::default()).await.unwrap().items;
             let decided = rows.iter().find(|row| row.event == "decide").unwrap();
-            assert_eq!(decided.via, Some(ApprovalChannel::Client), "as what it is");
+            assert_eq!(
+                decided.via,
+                Some(ApprovalChannel::Client),
+                "the client is recorded as the channel"
+            );
         }
     }
 }
 
 #[tokio::test]
-async fn no_is_no_and_leaving_is_neither() {
+async fn decline_denies_and_cancel_leaves_the_request_pending() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         for (said, told) in [
             (ElicitAnswer::Accepted(json!({"decision": "deny"})), code::DENIED),
@@ -175,14 +179,18 @@ async fn no_is_no_and_leaving_is_neither() {
             ElicitAnswer::Cancelled
         });
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
-        assert_eq!(asked.load(Ordering::SeqCst), 1, "who leaves is not asked again at once");
-        assert_eq!(waiting(client.engine()).await.len(), 1, "somebody else may decide");
+        assert_eq!(
+            asked.load(Ordering::SeqCst),
+            1,
+            "a client that cancels is not asked again at once"
+        );
+        assert_eq!(waiting(client.engine()).await.len(), 1, "another reviewer may decide");
         assert_eq!(starts.load(Ordering::SeqCst), 0);
     }
 }
 
 #[tokio::test]
-async fn where_only_operators_decide_the_client_is_not_asked() {
+async fn client_is_not_asked_with_operators_only() {
     let (tool, starts) = tool("delete");
     let client = asking().operators_only().tool(tool).test();
     let client = client.on_elicit(|_| -> Value { panic!("it must not be asked") });
@@ -191,7 +199,7 @@ async fn where_only_operators_decide_the_client_is_not_asked() {
 }
 
 #[tokio::test]
-async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
+async fn approval_is_bound_to_arguments_caller_and_time() {
     let now = Arc::new(AtomicI64::new(1_000_000));
     let clock = now.clone();
     let options = Options {
@@ -215,7 +223,7 @@ async fn an_approval_is_for_these_arguments_this_caller_and_this_time() {
 }
 
 #[tokio::test]
-async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
+async fn approval_is_void_after_the_tool_or_policy_changes() {
     let others: [fn(Server, JsonTool) -> Server; 3] = [
         |server, tool| server.tool(tool.description("Deletes more than it did")),
         |server, tool| server.tool(tool).ask(AskLevel::Always),
@@ -231,12 +239,12 @@ async fn an_approval_is_void_when_the_tool_or_the_policy_is_another() {
         let client = other(asking().ledger(store), after).test();
         assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED));
         assert_eq!(starts.load(Ordering::SeqCst), 0);
-        assert_eq!(waiting(client.engine()).await.len(), 1, "asked anew");
+        assert_eq!(waiting(client.engine()).await.len(), 1, "a new approval request");
     }
 }
 
 #[tokio::test]
-async fn a_hundred_at_once_are_one_question_and_one_start() {
+async fn hundred_concurrent_calls_share_one_request_and_one_start() {
     for key in [None, Some("k")] {
         let (tool, starts) = tool("delete");
         let client = asking().hold(Duration::from_secs(30)).tool(tool).test();
@@ -253,7 +261,7 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
         tokio::time::sleep(Duration::from_millis(50)).await;
         operator(client.engine(), Review::Approve).await;
         if key.is_none() {
-            // Those that come after the approval was used are calls of their own, and wait: only the first ran.
+            // Calls that arrive after the approval was used are separate calls, and wait: only the first ran.
             while starts.load(Ordering::SeqCst) == 0 {
                 tokio::time::sleep(Duration::from_millis(2)).await;
             }
@@ -266,7 +274,7 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
                     false => call.abort(),
                 }
             }
-            assert_eq!(done, 1, "nobody is told what came of another's call");
+            assert_eq!(done, 1, "a call without a key never gets the result of another");
             continue;
         }
         for call in calls {
@@ -277,7 +285,7 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
 }
 
 #[tokio::test]
-async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
+async fn grant_allows_matching_calls_until_revoked() {
     let (tool, starts) = tool("delete");
     let client = asking().tool(tool).test();
     delete(&client, "notes/a").await;
@@ -303,7 +311,7 @@ async fn a_grant_lets_such_calls_pass_until_it_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_grant_is_for_the_tool_as_it_was() {
+async fn grant_does_not_apply_after_the_tool_or_policy_changes() {
     let store: Arc<dyn Store> = Arc::new(MemoryStore::new(Options::default()));
     let served = |change: fn(Server, JsonTool) -> Server| {
         let (tool, starts) = tool("delete");
@@ -332,7 +340,7 @@ async fn a_grant_is_for_the_tool_as_it_was() {
         assert_eq!(delete(&client, "c").await.code(), Some(code::APPROVAL_REQUIRED));
         assert_eq!(starts.load(Ordering::SeqCst), 0);
     }
-    // It stays on record, and is as good as it was for what it was given for.
+    // The grant stays stored, and still applies to the original tool and policy.
     assert_eq!(store.grants_in_force(&grant.scope).await.unwrap(), [grant]);
     let (client, starts) = served(Server::tool);
     assert!(!delete(&client, "d").await.is_error());
@@ -340,7 +348,7 @@ async fn a_grant_is_for_the_tool_as_it_was() {
 }
 
 #[tokio::test]
-async fn who_is_asked_is_a_matter_of_policy() {
+async fn policy_decides_which_calls_need_approval() {
     let server = || {
         let (delete, _) = tool("delete");
         let mut reads = candor_server::protocol::types::ToolAnnotations::new();
@@ -362,7 +370,7 @@ async fn who_is_asked_is_a_matter_of_policy() {
         codes
     };
     let asked = || Some(code::APPROVAL_REQUIRED.to_owned());
-    assert_eq!(codes(server()).await, [None, None, asked()], "a tool may want more");
+    assert_eq!(codes(server()).await, [None, None, asked()], "a tool may ask for more");
     assert_eq!(codes(server().ask(AskLevel::Writes)).await, [asked(), None, asked()]);
     assert_eq!(codes(server().ask(AskLevel::Always)).await, [asked(), asked(), asked()]);
     assert_eq!(
@@ -373,12 +381,12 @@ async fn who_is_asked_is_a_matter_of_policy() {
     assert_eq!(codes(server().deny("look")).await, [None, denied, asked()]);
     assert!(
         Server::new("s", "1").tool(tool("t").0).ask(AskLevel::Always).build().is_err(),
-        "nobody to ask"
+        "approval needs a ledger"
     );
 }
 
 #[tokio::test]
-async fn the_description_says_that_a_person_is_asked() {
+async fn description_states_that_approval_is_required() {
     let said = async |server: Server| {
         let (tool, _) = tool("delete");
         let mut deletes = candor_server::protocol::types::ToolAnnotations::new();
@@ -421,33 +429,36 @@ fn yes(state: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn a_yes_that_nobody_asked_for_starts_nothing() {
+async fn forged_approval_starts_nothing() {
     let (tool, starts) = tool("delete");
     let server = asking().ledger(Arc::new(MemoryStore::new(Options::default()))).tool(tool);
     let site = Site::guarded(server);
-    // Without the state of a question.
+    // Without the state of a request.
     let mut forged = yes(&Value::Null);
     forged.as_object_mut().unwrap().shift_remove("requestState");
     let told = site.send(call(&json!({"path": "a"}), &forged)).await.result().await;
     assert_eq!(told["resultType"], "input_required", "{told:#}");
     let state = told["requestState"].clone();
-    // With a state that is somebody's own, tampered with, or of other arguments.
+    // With a state that was changed, or that belongs to other arguments.
     let tampered = json!(format!("{}x", state.as_str().unwrap()));
     for (arguments, state) in [(json!({"path": "a"}), &tampered), (json!({"path": "b"}), &state)] {
         site.send(call(&arguments, &yes(state))).await.error(200, -32602).await;
     }
     assert_eq!(starts.load(Ordering::SeqCst), 0);
-    // The real one runs it once, however often it is sent.
+    // The real approval runs the call once, however often it is sent.
     let ran = site.send(call(&json!({"path": "a"}), &yes(&state))).await.result().await;
     assert_eq!(ran["structuredContent"]["number"], 1, "{ran:#}");
     let again = site.send(call(&json!({"path": "a"}), &yes(&state))).await.result().await;
-    assert_eq!(again["resultType"], "input_required", "another call, another question: {again:#}");
+    assert_eq!(
+        again["resultType"], "input_required",
+        "another call needs another request: {again:#}"
+    );
     assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
 
-/// Whoever reaches an open port could call and say yes itself.
+/// Any process that reaches an open port could approve its own call.
 #[tokio::test]
-async fn a_caller_without_a_name_is_not_asked_and_cannot_say_yes() {
+async fn anonymous_caller_is_not_asked_and_cannot_approve() {
     let store = Arc::new(MemoryStore::new(Options::default()));
     let secret = Secret::random_line();
     let server = |tool| {
@@ -462,14 +473,14 @@ async fn a_caller_without_a_name_is_not_asked_and_cannot_say_yes() {
 
     let told = open.send(anonymous(&json!({}))).await.result().await;
     assert_eq!(code(&told), code::APPROVAL_REQUIRED, "{told:#}");
-    // A yes without a question, and one with the state of somebody else's.
+    // An approval without a request, and one with the state of another caller.
     let mut forged = yes(&Value::Null);
     forged.as_object_mut().unwrap().shift_remove("requestState");
     let told = open.send(anonymous(&forged)).await.result().await;
     assert_eq!(code(&told), code::APPROVAL_REQUIRED, "{told:#}");
     let asked = guarded.send(call(&arguments, &json!({}))).await.result().await;
     let borrowed = yes(&asked["requestState"]);
-    assert!(borrowed["requestState"].is_string(), "who has a token is asked: {asked:#}");
+    assert!(borrowed["requestState"].is_string(), "a caller with a token is asked: {asked:#}");
     open.send(anonymous(&borrowed)).await.error(200, -32602).await;
     // In the legacy era, too.
     let session = Session::able(&open, &json!({"elicitation": {}})).await;
@@ -483,7 +494,7 @@ async fn a_caller_without_a_name_is_not_asked_and_cannot_say_yes() {
 }
 
 #[tokio::test]
-async fn an_approved_call_that_asks_something_itself_goes_on_once() {
+async fn approved_call_that_elicits_input_completes_once() {
     let ends = Arc::new(AtomicUsize::new(0));
     let counted = ends.clone();
     let tool = JsonTool::open("delete", move |_, ctx: Ctx| {
@@ -513,10 +524,10 @@ async fn an_approved_call_that_asks_something_itself_goes_on_once() {
     assert_eq!(ends.load(Ordering::SeqCst), 1);
 }
 
-/// One yes, and two answers to what the call asks then: a no, which lets go of it, and while that runs a yes. The second must not find
-/// the call free and begin it anew.
+/// One approval, and two answers to the call's own question: a decline, which releases the call, and meanwhile an acceptance.
+/// The second must not find the call free and start it again.
 #[tokio::test]
-async fn an_answer_that_waits_for_another_starts_nothing_that_was_not_approved() {
+async fn concurrent_answer_does_not_restart_a_released_call() {
     let (runs, ends) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
     let (run, end) = (runs.clone(), ends.clone());
     let tool = JsonTool::open("delete", move |_, ctx: Ctx| {
@@ -555,7 +566,7 @@ async fn an_answer_that_waits_for_another_starts_nothing_that_was_not_approved()
 }
 
 #[tokio::test]
-async fn names_of_the_servers_own_are_no_keys() {
+async fn reserved_key_is_refused() {
     let (tool, _) = tool("delete");
     let client = asking().tool(tool).test();
     let error = client.keyed("~0123").try_call("delete", json!({"path": "a"})).await.unwrap_err();
@@ -586,7 +597,7 @@ fn shown(entry: &RecordEntry) -> Value {
 }
 
 #[tokio::test]
-async fn whoever_decides_sees_the_preview_in_the_queue_and_in_the_client() {
+async fn reviewer_sees_the_preview_in_queue_and_client() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let world = Arc::new(AtomicUsize::new(7));
         let (tool, starts) = looked_at(&world);
@@ -608,7 +619,7 @@ async fn whoever_decides_sees_the_preview_in_the_queue_and_in_the_client() {
 }
 
 #[tokio::test]
-async fn nothing_hides_in_what_a_persons_own_client_shows() {
+async fn deceptive_characters_are_escaped_in_the_clients_request() {
     let hostile = || "Delete \u{202e}txt.a\nand \u{1b}[2Jmore\u{200b}".to_owned();
     let (tool, _) = tool_with("delete", hostile);
     let asked = Arc::new(std::sync::Mutex::new(String::new()));
@@ -626,7 +637,7 @@ async fn nothing_hides_in_what_a_persons_own_client_shows() {
 }
 
 #[tokio::test]
-async fn secrets_are_for_the_handler_and_not_for_who_decides() {
+async fn secrets_are_redacted_for_reviewers_and_history() {
     let schema = json!({"type": "object", "properties": {"user": {}, "password": {"type": "string", "format": "password"}}});
     let reset = JsonTool::new("reset", &schema, |args, _| async move {
         Ok::<_, ToolError>(json!({"length": args["password"].as_str().map(str::len)}))
@@ -644,14 +655,14 @@ async fn secrets_are_for_the_handler_and_not_for_who_decides() {
     });
     let ran = person.call("reset", arguments).await;
     assert_eq!(ran.structured(), Some(&json!({"length": 7})), "{}", ran.text());
-    // Nor for who looks at history.
+    // The history has no secret either.
     let stored = client.engine().store().unwrap().find(&entry.id).await.unwrap().unwrap().stored;
     let stored: Value = serde_json::from_slice(&stored.arguments.unwrap()).unwrap();
     assert_eq!(stored, covered);
 }
 
 #[tokio::test]
-async fn secrets_of_calls_that_nobody_reviews_are_redacted_too() {
+async fn secrets_of_calls_without_approval_are_redacted_too() {
     let schema = json!({"type": "object", "properties": {"password": {"type": "string", "format": "password"}}});
     let reset = JsonTool::new("reset", &schema, |_, _| async { Ok::<_, ToolError>("reset") });
     let server = Server::new("files", "1").keep_arguments(KeepArguments::All).tool(reset);
@@ -664,7 +675,7 @@ async fn secrets_of_calls_that_nobody_reviews_are_redacted_too() {
 }
 
 #[tokio::test]
-async fn denial_after_a_grant_counts_before_it() {
+async fn denial_after_a_grant_overrides_the_grant() {
     let (tool, starts) = tool("delete");
     let client = asking().tool(tool).test();
     delete(&client, "a").await;
@@ -679,12 +690,12 @@ async fn denial_after_a_grant_counts_before_it() {
     client.engine().store().unwrap().grant(granting).await.unwrap();
     operator(client.engine(), Review::Deny { reason: None }).await;
     assert_eq!(delete(&client, "a").await.code(), Some(code::DENIED));
-    assert!(!delete(&client, "b").await.is_error(), "that one was not denied");
+    assert!(!delete(&client, "b").await.is_error(), "that call was not denied");
     assert_eq!(starts.load(Ordering::SeqCst), 1);
 }
 
 #[tokio::test]
-async fn denial_in_the_callers_client_counts_before_a_grant() {
+async fn denial_by_the_client_user_overrides_a_concurrent_grant() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let (tool, starts) = tool("delete");
         let client = asking().tool(tool).test().speaking(revision);
@@ -715,7 +726,7 @@ async fn denial_in_the_callers_client_counts_before_a_grant() {
 }
 
 #[test]
-fn a_secret_may_not_stand_in_history() {
+fn secret_argument_cannot_be_recorded() {
     let schema =
         json!({"type": "object", "properties": {"pin": {"type": "integer", "writeOnly": true}}});
     let tool = JsonTool::new("pay", &schema, |_, _| async { Ok::<_, ToolError>("paid") });
@@ -724,14 +735,18 @@ fn a_secret_may_not_stand_in_history() {
 }
 
 #[tokio::test]
-async fn a_yes_is_to_the_world_that_the_preview_has_shown() {
+async fn approval_is_void_after_the_previewed_state_changes() {
     let world = Arc::new(AtomicUsize::new(7));
     let (tool, starts) = looked_at(&world);
     let client = asking().tool(tool).test();
     delete(&client, "a").await;
     operator(client.engine(), Review::Approve).await;
     world.store(7_000_000, Ordering::SeqCst);
-    assert_eq!(delete(&client, "a").await.code(), Some(code::APPROVAL_REQUIRED), "asked anew");
+    assert_eq!(
+        delete(&client, "a").await.code(),
+        Some(code::APPROVAL_REQUIRED),
+        "a new approval request"
+    );
     assert_eq!(starts.load(Ordering::SeqCst), 0);
     let preview = shown(&waiting(client.engine()).await[0])["preview"].clone();
     assert_eq!(preview, "Would delete 7000000 rows of \"a\".");
@@ -741,7 +756,7 @@ async fn a_yes_is_to_the_world_that_the_preview_has_shown() {
 }
 
 #[tokio::test]
-async fn a_preview_that_fails_is_shown_as_that_and_a_long_one_says_what_is_missing() {
+async fn failed_preview_is_shown_and_a_long_one_is_truncated() {
     let world = Arc::new(AtomicUsize::new(0));
     let (tool, _) = looked_at(&world);
     let client = asking().tool(tool).test();
@@ -763,7 +778,7 @@ fn tool_with(name: &str, preview: fn() -> String) -> (JsonTool, Arc<AtomicUsize>
 }
 
 #[tokio::test]
-async fn a_plan_that_does_not_hold_is_no_question_for_anybody() {
+async fn stale_plan_creates_no_approval_request() {
     let world = Arc::new(AtomicUsize::new(7));
     let (tool, starts) = looked_at(&world);
     let client = asking().tool(tool.requires_preview()).test();
@@ -781,7 +796,7 @@ async fn a_plan_that_does_not_hold_is_no_question_for_anybody() {
 }
 
 #[tokio::test]
-async fn a_grant_outlives_the_world_that_its_call_has_shown() {
+async fn grant_survives_changes_of_the_previewed_state() {
     let world = Arc::new(AtomicUsize::new(7));
     let (tool, starts) = looked_at(&world);
     let client = asking().tool(tool).test();

@@ -208,7 +208,7 @@ async fn every_case(
 }
 
 #[tokio::test]
-async fn server_does_what_it_said_about_a_call() {
+async fn call_follows_its_explained_decision() {
     for is_modern in [true, false] {
         let all = every_case(is_modern, &[Happening::Nothing], |next, done, _, about| {
             assert_eq!(done, next, "{about}");
@@ -218,17 +218,17 @@ async fn server_does_what_it_said_about_a_call() {
 }
 
 #[tokio::test]
-async fn changed_decision_runs_nothing_that_was_not_said() {
+async fn changed_decision_runs_nothing_unannounced() {
     for is_modern in [true, false] {
         let all = every_case(is_modern, &HAPPENINGS[1..], |next, done, happening, about| {
             let is_kept = match (next, done) {
                 // Nothing new runs.
                 (_, "replay" | "refuse" | "decision_changed") => true,
-                // The reviewer whom the caller was told about approved the call.
+                // A reviewer approved the call, as the explanation announced.
                 ("ask", "run") => happening == Happening::Approve,
                 (next, done) => next == done,
             };
-            assert!(is_kept, "{next} was said, {happening:?} happened, {done} was done: {about}");
+            assert!(is_kept, "explained {next}, then {happening:?}, then {done}: {about}");
         });
         let expected = ["ask", "decision_changed", "refuse", "replay", "run"];
         assert_eq!(all.await, BTreeSet::from(expected));

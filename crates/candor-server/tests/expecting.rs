@@ -126,7 +126,10 @@ async fn grant_fails_the_precondition_and_runs_nothing() {
             }
             assert_eq!(runs.load(Ordering::SeqCst), 0, "{way:?} {tool}");
             let ran = call(&site, way, tool, delete("b"), &json!({})).await;
-            assert_eq!(ran["structuredContent"]["run"], 1, "who expects nothing runs: {ran:#}");
+            assert_eq!(
+                ran["structuredContent"]["run"], 1,
+                "a caller without an expectation runs: {ran:#}"
+            );
 
             let store = site.engine.store().unwrap();
             store.revoke(grant.id, "olga".to_owned()).await.unwrap();
@@ -230,7 +233,7 @@ async fn unknown_expectation_is_invalid() {
     }
 }
 
-/// The client drops `_meta` after the first round; the sealed state remembers the expectation.
+/// The client drops `_meta` after the first round; the sealed state keeps the expectation.
 #[tokio::test]
 async fn expectation_travels_through_rounds() {
     let (ends, secret) = (Arc::new(AtomicUsize::new(0)), Secret::random_line());
@@ -270,7 +273,7 @@ async fn expectation_travels_through_rounds() {
     let asked = call(&strict, &json!({}), true).await;
     let refused = call(&lax, &approved(&asked), false).await;
     assert_eq!(refusal(&refused), code::DECISION_CHANGED, "{refused:#}");
-    // An approved call that asks something itself keeps its approval, and says so at its end.
+    // An approved call that elicits input keeps its approval, and its result reports it.
     let how_many = call(&strict, &approved(&asked), false).await;
     let answer = json!({
         "inputResponses": {"q1": {"action": "accept", "content": {"n": 1}}},
@@ -283,7 +286,7 @@ async fn expectation_travels_through_rounds() {
 }
 
 #[tokio::test]
-async fn every_explanation_knows_of_grants() {
+async fn every_explanation_accounts_for_grants() {
     for way in BOTH {
         let (server, _) = server(AskLevel::Destructive);
         let site = Site::guarded(server);

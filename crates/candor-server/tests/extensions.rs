@@ -86,7 +86,7 @@ fn mark(told: &TestResult) -> Value {
 }
 
 #[tokio::test]
-async fn capabilities_are_as_described() {
+async fn capabilities_match_the_published_schema() {
     let act = || Work::new().tool("act");
     for (server, ask, client) in [
         (asking(act()), "destructive", true),
@@ -111,7 +111,7 @@ async fn capabilities_are_as_described() {
 }
 
 #[tokio::test]
-async fn a_caller_without_a_name_is_told_that_its_client_cannot_decide() {
+async fn anonymous_caller_learns_that_its_client_cannot_approve() {
     let site = Site::of(asking(Work::new().tool("act")));
     let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
     let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
@@ -125,7 +125,7 @@ async fn a_caller_without_a_name_is_told_that_its_client_cannot_decide() {
 }
 
 #[tokio::test]
-async fn tools_say_how_their_calls_are_recognised() {
+async fn tool_metadata_names_the_key_source() {
     let work = Work::new();
     let client = server()
         .tool(work.tool("optional").idempotency(Idempotency::Argument))
@@ -151,7 +151,7 @@ async fn tools_say_how_their_calls_are_recognised() {
 }
 
 #[tokio::test]
-async fn what_the_policy_makes_of_a_call_is_said_before() {
+async fn tools_annotations_result_states_the_verdict() {
     let deletes =
         || EffectTable::new().row(EffectRow::when("x", Condition::Absent).then(Hints::DELETES));
     let act = || Work::new().tool("act").effects(deletes());
@@ -170,7 +170,7 @@ async fn what_the_policy_makes_of_a_call_is_said_before() {
 }
 
 #[tokio::test]
-async fn a_key_is_taken_where_the_document_says() {
+async fn key_is_accepted_in_every_documented_position() {
     let site = Site::of(
         server()
             .ledger(memory(LedgerLimits::default()))
@@ -195,7 +195,7 @@ async fn a_key_is_taken_where_the_document_says() {
             assert_eq!(result["structuredContent"]["number"], number + 1);
         }
     }
-    // What the document refuses, the server does.
+    // The server refuses what the schema refuses.
     for bad in ["", "two words", "~own", &"k".repeat(256)] {
         let params = json!({"name": "act", "arguments": {}, "_meta": {KEY: bad}});
         assert!(!definition(document(), "CallToolRequestParams").is_valid(&params), "{bad}");
@@ -204,7 +204,7 @@ async fn a_key_is_taken_where_the_document_says() {
 }
 
 #[tokio::test]
-async fn marks_are_as_described() {
+async fn idempotency_metadata_matches_the_published_schema() {
     for client in both(|| server().tool(Work::new().tool("act"))) {
         let first = mark(&act(&client).await);
         assert_eq!((&first["replayed"], &first["recorded"]), (&json!(false), &json!(true)));
@@ -230,7 +230,7 @@ fn panicking() -> JsonTool {
 }
 
 #[tokio::test]
-async fn what_an_operator_says_is_as_described() {
+async fn resolved_operation_matches_the_published_schema() {
     let result = br#"{"content":[{"type":"text","text":"done"}]}"#.to_vec();
     let done = Resolution::Done(StoredResult::new(OutcomeKind::Success, result));
     for resolution in [done, Resolution::Abandon] {
@@ -250,7 +250,7 @@ async fn what_an_operator_says_is_as_described() {
 }
 
 #[tokio::test]
-async fn refusals_for_a_key_are_as_described() {
+async fn key_refusals_match_the_published_schema() {
     let required = || Work::new().tool("act").idempotency(Idempotency::Required);
     let without = server().tool(required()).test();
     let error = refused(&act(&without).await, code::KEY_REQUIRED);
@@ -293,7 +293,7 @@ async fn refusals_for_a_key_are_as_described() {
 }
 
 #[tokio::test]
-async fn what_a_preview_gives_and_refuses_is_as_described() {
+async fn preview_results_and_refusals_match_the_published_schema() {
     for restless in [false, true] {
         for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
             let client = server().tool(drop_table(restless)).test().speaking(revision);
@@ -329,7 +329,7 @@ async fn what_a_preview_gives_and_refuses_is_as_described() {
 }
 
 #[tokio::test]
-async fn who_waits_for_a_person_is_told_as_described() {
+async fn approval_refusals_match_the_published_schema() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let client = asking(Work::new().tool("act")).test().speaking(revision);
         let error = refused(&act(&client).await, code::APPROVAL_REQUIRED);
@@ -361,7 +361,7 @@ fn concluded(result: &Value, runs: bool) {
 }
 
 #[tokio::test]
-async fn a_modern_client_is_asked_and_answers_as_described() {
+async fn modern_approval_request_matches_the_published_schema() {
     for (answer, runs) in answers() {
         fits(&definition(document(), "ApprovalAnswer"), &answer);
         let site = Site::guarded(asking(Work::new().tool("act")));
@@ -378,14 +378,14 @@ async fn a_modern_client_is_asked_and_answers_as_described() {
 }
 
 #[tokio::test]
-async fn a_legacy_client_is_asked_and_answers_as_described() {
+async fn legacy_approval_request_matches_the_published_schema() {
     for (answer, runs) in answers() {
         let site = Site::guarded(asking(Work::new().tool("act")));
         let can = json!({"elicitation": {}});
         let session = Session::start(&site, "2025-11-25", &can, Some("alice")).await;
         let params = json!({"name": "act", "arguments": {"path": "a"}});
         let mut events = session.request("tools/call", &params).await.events();
-        // By the first event a client can come back to the stream; it has no message.
+        // The first event lets a client resume the stream; it has no message.
         assert_eq!(events.next().await.unwrap().message, None);
         let question = events.message().await;
         assert_eq!(question["method"], "elicitation/create");
@@ -396,7 +396,7 @@ async fn a_legacy_client_is_asked_and_answers_as_described() {
 }
 
 #[test]
-fn every_code_of_the_server_is_described_and_no_other() {
+fn schema_describes_every_error_code_and_no_other() {
     let source = include_str!("../../candor-protocol/src/names.rs");
     let (_, codes) = source.split_once("pub mod failure {").unwrap();
     let (codes, _) = codes.split_once("\n}").unwrap();
@@ -415,7 +415,7 @@ fn every_code_of_the_server_is_described_and_no_other() {
 }
 
 #[test]
-fn what_breaks_a_definition_is_found() {
+fn schema_rejects_malformed_messages() {
     let not = |name: &str, message: Value| {
         assert!(!definition(document(), name).is_valid(&message), "{name} {message}");
     };

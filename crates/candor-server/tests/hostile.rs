@@ -89,7 +89,7 @@ async fn exchange(address: SocketAddr, bytes: &[u8]) -> String {
 }
 
 #[tokio::test]
-async fn a_body_that_never_ends_is_given_up() {
+async fn body_that_never_ends_times_out() {
     let address = listen(&engine(|limits| limits.body_time = Duration::from_millis(200))).await;
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000\r\n\r\n{";
     let answer = exchange(address, head.as_bytes()).await;
@@ -97,14 +97,14 @@ async fn a_body_that_never_ends_is_given_up() {
 }
 
 #[tokio::test]
-async fn a_head_that_never_ends_is_given_up() {
+async fn head_that_never_ends_times_out() {
     let address = listen(&engine(|limits| limits.head_time = Duration::from_millis(200))).await;
     let answer = exchange(address, b"POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Slow: ").await;
     assert!(answer.is_empty() || answer.starts_with("HTTP/1.1 408 "), "{answer}");
 }
 
 #[tokio::test]
-async fn a_head_is_refused_before_much_of_it_is_held() {
+async fn overlong_head_is_refused() {
     let address = listen(&engine(|_| {})).await;
     let head = format!("POST /mcp HTTP/1.1\r\nHost: localhost\r\nX-Long: {}", "a".repeat(80_000));
     let answer = exchange(address, head.as_bytes()).await;
@@ -112,7 +112,7 @@ async fn a_head_is_refused_before_much_of_it_is_held() {
 }
 
 #[tokio::test]
-async fn a_huge_body_is_refused_before_it_is_read() {
+async fn oversized_body_is_refused_unread() {
     let address = listen(&engine(|limits| limits.message_bytes = 1000)).await;
     let head = "POST /mcp HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nConnection: close\r\nContent-Length: 100000000\r\n\r\n";
     let answer = exchange(address, &[head.as_bytes(), &[b' '; 5000]].concat()).await;
@@ -144,9 +144,9 @@ fn in_pieces(pieces: Option<usize>) -> (Request<Body>, Arc<AtomicUsize>) {
     (request, taken)
 }
 
-/// What unfinished bodies hold is bounded, not by how many there are; and whoever sends little is not kept out by them.
+/// Unfinished bodies share a bound on bytes, whatever their number. Small bodies do not wait for them.
 #[tokio::test]
-async fn large_bodies_are_read_when_there_is_room_for_them() {
+async fn large_body_waits_for_body_capacity() {
     let app = app(&engine(|limits| {
         limits.message_bytes = 1024 * 1024;
         limits.body_bytes = 1024 * 1024;
@@ -155,23 +155,19 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
     let ((unfinished, held), (waits, taken)) = (in_pieces(None), in_pieces(Some(8)));
     let mut unfinished = Box::pin(app.clone().oneshot(unfinished));
     assert!(futures_util::poll!(&mut unfinished).is_pending());
-    assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it comes");
+    assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it arrived");
     let mut waits = Box::pin(app.clone().oneshot(waits));
     for _ in 0..10 {
         assert!(futures_util::poll!(&mut waits).is_pending());
         tokio::task::yield_now().await;
     }
-    assert_eq!(
-        taken.load(Ordering::SeqCst),
-        3,
-        "no more than is small, and the piece that shows it"
-    );
-    // Who sends little needs no room.
+    assert_eq!(taken.load(Ordering::SeqCst), 3, "a small part, and the piece that exceeds it");
+    // A small body needs no capacity.
     let (small, _) = in_pieces(Some(1));
     let answer = timeout(SOON, app.clone().oneshot(small)).await.unwrap().unwrap();
-    assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "it is read, and no message");
+    assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "the body was read, and is not a message");
     drop(unfinished);
-    let answer = timeout(SOON, waits).await.expect("there is room now").unwrap();
+    let answer = timeout(SOON, waits).await.expect("capacity is free").unwrap();
     assert_eq!((answer.status(), taken.load(Ordering::SeqCst)), (StatusCode::BAD_REQUEST, 8));
 }
 
@@ -189,9 +185,9 @@ fn room_for_one(limits: &mut Limits) {
     limits.body_time = Duration::from_millis(200);
 }
 
-/// What was read is held while its request runs, so it takes room for as long; what finds none in time is told to come again.
+/// A body stays in memory while its request runs, so it holds capacity. A body that gets none in time is refused for now.
 #[tokio::test]
-async fn a_large_body_keeps_its_room_while_its_request_runs() {
+async fn large_body_holds_capacity_while_its_request_runs() {
     let address = listen(&engine(room_for_one)).await;
     let mut stuck = TcpStream::connect(address).await.unwrap();
     stuck.write_all(large("stuck").as_bytes()).await.unwrap();
@@ -201,17 +197,17 @@ async fn a_large_body_keeps_its_room_while_its_request_runs() {
             return answer;
         }
     };
-    let refused = timeout(SOON, until("HTTP/1.1 503 ")).await.expect("it has taken all room");
+    let refused = timeout(SOON, until("HTTP/1.1 503 ")).await.expect("all capacity is in use");
     assert!(refused.to_ascii_lowercase().contains("retry-after: 1\r\n"), "{refused}");
     let small = post("echo").replace("Host:", "Connection: close\r\nHost:");
     assert!(exchange(address, small.as_bytes()).await.starts_with("HTTP/1.1 200 "));
     drop(stuck);
-    timeout(SOON, until("HTTP/1.1 200 ")).await.expect("it has given its room back");
+    timeout(SOON, until("HTTP/1.1 200 ")).await.expect("the capacity is released");
 }
 
-/// A call with a key goes on when its caller is gone, and holds what it was sent.
+/// A call with a key keeps running, and keeps its arguments, after its caller disconnects.
 #[tokio::test]
-async fn a_large_body_keeps_its_room_while_its_call_goes_on_without_its_caller() {
+async fn large_body_holds_capacity_after_its_caller_disconnects() {
     let (begun, go) = (Arc::new(Semaphore::new(0)), Arc::new(Semaphore::new(0)));
     let (begins, goes) = (begun.clone(), go.clone());
     let tool = JsonTool::open("held", move |_, _| {
@@ -239,11 +235,11 @@ async fn a_large_body_keeps_its_room_while_its_call_goes_on_without_its_caller()
     let freed = async {
         while !exchange(address, large("echo").as_bytes()).await.starts_with("HTTP/1.1 200 ") {}
     };
-    timeout(SOON, freed).await.expect("it has given its room back");
+    timeout(SOON, freed).await.expect("the capacity is released");
 }
 
 #[tokio::test]
-async fn a_target_that_names_another_host_is_refused() {
+async fn absolute_target_of_another_host_is_refused() {
     let address = listen(&engine(|_| {})).await;
     let named = |target: &str| {
         let request = post("echo").replace("Host:", "Connection: close\r\nHost:");
@@ -256,7 +252,7 @@ async fn a_target_that_names_another_host_is_refused() {
 }
 
 #[tokio::test]
-async fn a_peer_that_never_reads_is_given_up_and_gives_its_place_back() {
+async fn peer_that_never_reads_is_dropped_and_frees_its_slot() {
     let engine = engine(|limits| {
         limits.write_time = Duration::from_millis(300);
         limits.http_requests = 1;
@@ -265,7 +261,7 @@ async fn a_peer_that_never_reads_is_given_up_and_gives_its_place_back() {
     let mut deaf = TcpStream::connect(address).await.unwrap();
     deaf.write_all(post("flood").as_bytes()).await.unwrap();
 
-    // The only place is taken; once the deaf peer is given up, it is free again.
+    // The only slot is in use until the server drops the connection of the peer.
     let freed = async {
         loop {
             let answer = exchange(
@@ -280,23 +276,23 @@ async fn a_peer_that_never_reads_is_given_up_and_gives_its_place_back() {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
     };
-    timeout(SOON, freed).await.expect("the place was never given back");
+    timeout(SOON, freed).await.expect("the slot was never released");
 }
 
-/// Otherwise as many large answers would be held as there may be connections, whatever the number of requests.
+/// Otherwise every connection could hold a large response, whatever the limit on requests.
 #[tokio::test]
-async fn a_large_answer_that_nobody_reads_keeps_the_place_of_its_request() {
+async fn unread_large_response_holds_the_slot_of_its_request() {
     let address = listen(&engine(|limits| limits.http_requests = 1)).await;
     let echo = post("echo").replace("Host:", "Connection: close\r\nHost:");
     let mut deaf = TcpStream::connect(address).await.unwrap();
     deaf.write_all(post("large").as_bytes()).await.unwrap();
-    // The answer is there, and more of it than the system takes for its reader.
+    // The response has begun, and is larger than the socket buffers.
     let mut begun = [0; 12];
     timeout(SOON, deaf.read_exact(&mut begun)).await.unwrap().unwrap();
     assert_eq!(&begun, b"HTTP/1.1 200");
     let refused = exchange(address, echo.as_bytes()).await;
     assert!(refused.starts_with("HTTP/1.1 503 "), "{refused}");
-    // A small one keeps nothing, though its reader has not gone.
+    // A small response holds no slot, although its connection is open.
     drop(deaf);
     let mut kept = TcpStream::connect(address).await.unwrap();
     let freed = async {
@@ -310,15 +306,15 @@ async fn a_large_answer_that_nobody_reads_keeps_the_place_of_its_request() {
             kept = TcpStream::connect(address).await.unwrap();
         }
     };
-    timeout(SOON, freed).await.expect("whoever hangs up gives the place back");
+    timeout(SOON, freed).await.expect("a disconnect releases the slot");
     let served = exchange(address, echo.as_bytes()).await;
     assert!(served.starts_with("HTTP/1.1 200 "), "{served}");
 }
 
-/// And so many bytes of them: a few callers who do not read could otherwise have all memory with few requests.
+/// Otherwise a few callers that do not read could use all memory with few requests.
 #[tokio::test]
-async fn large_answers_are_held_while_there_is_room_for_their_bytes() {
-    // One has sixteen million letters.
+async fn large_response_beyond_the_byte_capacity_is_omitted() {
+    // One response has 16 MiB.
     let address = listen(&engine(|limits| limits.answer_bytes = 20 * 1024 * 1024)).await;
     let close = |tool: &str| post(tool).replace("Host:", "Connection: close\r\nHost:");
     let mut deaf = TcpStream::connect(address).await.unwrap();
@@ -333,7 +329,7 @@ async fn large_answers_are_held_while_there_is_room_for_their_bytes() {
     assert!(!small.contains("result_too_large") && small.contains(r#""result":"#), "{small}");
     drop(deaf);
     let freed = async { while exchange(address, close("large").as_bytes()).await.len() < 2000 {} };
-    timeout(SOON, freed).await.expect("whoever hangs up gives the room back");
+    timeout(SOON, freed).await.expect("a disconnect releases the capacity");
 }
 
 #[tokio::test]
@@ -352,7 +348,7 @@ async fn connections_beyond_the_limit_are_closed_at_once() {
 }
 
 #[tokio::test]
-async fn a_handler_that_never_ends_is_stopped_at_the_deadline() {
+async fn handler_that_never_ends_is_stopped_at_the_deadline() {
     let engine = engine(|limits| limits.deadline = Duration::from_millis(200));
     let address = listen(&engine).await;
     let answer =
@@ -363,7 +359,7 @@ async fn a_handler_that_never_ends_is_stopped_at_the_deadline() {
 }
 
 #[tokio::test]
-async fn stopping_lets_a_running_request_finish() {
+async fn shutdown_waits_for_a_running_request() {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (started, running) = tokio::sync::oneshot::channel();
@@ -388,11 +384,11 @@ async fn stopping_lets_a_running_request_finish() {
     let answer = exchange(address, post("slow").as_bytes()).await;
     assert!(answer.contains("finished"), "{answer}");
     timeout(SOON, server).await.expect("the server did not stop").unwrap().unwrap();
-    assert!(TcpStream::connect(address).await.is_err(), "nobody listens any more");
+    assert!(TcpStream::connect(address).await.is_err(), "the listener is closed");
 }
 
 #[tokio::test]
-async fn deep_and_broken_bodies_are_named() {
+async fn malformed_body_gets_the_matching_error_code() {
     let app = app(&engine(|_| {}));
     let deep = "[".repeat(10_000) + &"]".repeat(10_000);
     for (body, code) in [
@@ -497,7 +493,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(2000))]
 
     #[test]
-    fn whatever_is_posted_gets_an_answer(
+    fn arbitrary_request_gets_a_well_formed_response(
         method in prop_oneof![4 => Just("POST"), 1 => Just("GET"), 1 => Just("DELETE"), 1 => Just("PUT"), 1 => Just("OPTIONS")],
         usual in any::<bool>(),
         headers in headers(),

@@ -28,7 +28,7 @@ fn ping(id: u64) -> Value {
 }
 
 #[tokio::test]
-async fn a_session_speaks_the_revision_that_was_asked_for_or_our_latest() {
+async fn session_uses_the_requested_or_the_latest_legacy_revision() {
     let site = site();
     for (asked, spoken) in [
         ("2024-11-05", "2024-11-05"),
@@ -56,7 +56,7 @@ async fn a_session_speaks_the_revision_that_was_asked_for_or_our_latest() {
 }
 
 #[tokio::test]
-async fn an_initialize_without_its_facts_opens_no_session() {
+async fn initialize_without_required_members_opens_no_session() {
     let site = site();
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {}});
     let reply = site.send(Call::post(&message)).await;
@@ -65,7 +65,7 @@ async fn an_initialize_without_its_facts_opens_no_session() {
 }
 
 #[tokio::test]
-async fn a_request_needs_a_session_that_is_open() {
+async fn request_without_an_open_session_is_refused() {
     let site = site();
     let nowhere = site.send(Call::post(&ping(1))).await;
     nowhere.error(400, -32600).await;
@@ -85,7 +85,7 @@ async fn a_request_needs_a_session_that_is_open() {
 }
 
 #[tokio::test]
-async fn a_revision_header_that_nobody_knows_is_refused_within_a_session_too() {
+async fn unknown_revision_header_is_refused_within_a_session() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let call = session.within(Call::post(&ping(1))).header("mcp-protocol-version", "1999-12-31");
@@ -94,7 +94,7 @@ async fn a_revision_header_that_nobody_knows_is_refused_within_a_session_too() {
 }
 
 #[tokio::test]
-async fn a_session_that_was_ended_is_gone_with_everything_in_it() {
+async fn ended_session_cancels_its_calls_and_is_gone() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     let session = Session::open(&site, "2025-11-25").await;
@@ -113,7 +113,7 @@ async fn a_session_that_was_ended_is_gone_with_everything_in_it() {
 }
 
 #[tokio::test]
-async fn a_stolen_session_id_is_worthless() {
+async fn session_id_of_another_principal_is_refused() {
     let site = Site::guarded(server().tool(greet()));
     let session = Session::by(&site, "alice").await;
     let stolen = |call: Call| session.within(call).by("bob");
@@ -121,11 +121,15 @@ async fn a_stolen_session_id_is_worthless() {
     let get = Call::bare(Method::GET).header(ACCEPT, "text/event-stream");
     site.send(stolen(get)).await.refusal(404, -32600).await;
     site.send(stolen(Call::bare(Method::DELETE))).await.refusal(404, -32600).await;
-    assert_eq!(session.send(&ping(1)).await.result().await, json!({}), "and still alice's");
+    assert_eq!(
+        session.send(&ping(1)).await.result().await,
+        json!({}),
+        "the session still belongs to alice"
+    );
 }
 
 #[tokio::test]
-async fn a_session_that_stays_silent_too_long_is_gone() {
+async fn idle_session_expires() {
     let site = Site::of(server().tool(greet()).limits(|l| l.session_idle = Duration::ZERO));
     let reply = site.send(initialize("2025-11-25", &json!({}))).await;
     let id = reply.header("mcp-session-id").unwrap().to_owned();
@@ -134,18 +138,18 @@ async fn a_session_that_stays_silent_too_long_is_gone() {
 }
 
 #[tokio::test]
-async fn a_session_that_somebody_listens_to_is_not_silent() {
+async fn session_with_an_open_stream_is_not_idle() {
     const IDLE: Duration = Duration::from_millis(50);
     let site = Site::of(server().tool(greet()).limits(|l| l.session_idle = IDLE));
     let session = Session::open(&site, "2025-11-25").await;
     let _listening = session.get(None).await.events();
-    // Not for luck: the session's time passes for certain.
+    // Longer than a session may be idle.
     tokio::time::sleep(2 * IDLE).await;
     assert_eq!(session.send(&ping(1)).await.result().await, json!({}));
 }
 
 #[tokio::test]
-async fn above_the_limit_no_session_is_opened() {
+async fn session_beyond_the_limit_is_refused() {
     let site = Site::of(server().tool(greet()).limits(|l| l.sessions = 1));
     let first = Session::open(&site, "2025-11-25").await;
     let second = site.send(initialize("2025-11-25", &json!({}))).await;
@@ -156,7 +160,7 @@ async fn above_the_limit_no_session_is_opened() {
 }
 
 #[tokio::test]
-async fn where_callers_are_known_none_of_them_has_all_sessions() {
+async fn caller_beyond_its_session_share_loses_its_oldest_session() {
     let site = Site::guarded(server().tool(greet()).limits(|l| l.sessions = 4));
     let first = Session::by(&site, "alice").await;
     Session::by(&site, "alice").await;
@@ -166,11 +170,15 @@ async fn where_callers_are_known_none_of_them_has_all_sessions() {
     for _ in 0..2 {
         Session::by(&site, "bob").await;
     }
-    assert_eq!(third.send(&ping(1)).await.result().await, json!({}), "bob's are others");
+    assert_eq!(
+        third.send(&ping(1)).await.result().await,
+        json!({}),
+        "the sessions of bob are separate"
+    );
 }
 
 #[tokio::test]
-async fn a_session_is_not_opened_for_the_sake_of_what_it_would_keep() {
+async fn initialize_with_large_capabilities_is_refused() {
     let site = site();
     let large = json!({"experimental": {"padding": "a".repeat(64 * 1024)}});
     let refused = site.send(initialize("2025-11-25", &large)).await;
@@ -179,21 +187,21 @@ async fn a_session_is_not_opened_for_the_sake_of_what_it_would_keep() {
 }
 
 #[tokio::test]
-async fn a_call_with_nothing_to_say_on_the_way_is_answered_with_json() {
+async fn call_without_notifications_is_answered_with_json() {
     let site = site();
     for revision in ["2024-11-05", "2025-03-26", "2025-06-18", "2025-11-25"] {
         let session = Session::open(&site, revision).await;
         let params = json!({"name": "greet", "arguments": {"name": "Ada"}});
         let reply = session.request("tools/call", &params).await;
         assert_eq!(reply.status, 200);
-        // Exactly this: what the modern era adds would be unknown here.
+        // Exactly this, without what the modern era adds.
         let result = json!({"content": [{"type": "text", "text": "Hello, Ada!"}]});
         assert_eq!(reply.json().await, json!({"jsonrpc": "2.0", "id": 1, "result": result}));
     }
 }
 
 #[tokio::test]
-async fn lists_say_nothing_about_keeping() {
+async fn legacy_lists_have_no_cache_hints() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let list = session.request("resources/list", &json!({})).await.result().await;
@@ -208,7 +216,7 @@ async fn lists_say_nothing_about_keeping() {
 }
 
 #[tokio::test]
-async fn an_unknown_method_is_an_error_in_an_answer() {
+async fn unknown_method_is_an_error_with_status_200() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     for method in ["tools/dance", "server/discover", "subscriptions/listen", "prompts/list"] {
@@ -218,7 +226,7 @@ async fn an_unknown_method_is_an_error_in_an_answer() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_has_the_code_of_its_era() {
+async fn missing_resource_has_the_legacy_error_code() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let params = json!({"uri": "memo:///tomorrow"});
@@ -235,7 +243,7 @@ fn measuring(value: Value) -> JsonTool {
 }
 
 #[tokio::test]
-async fn structured_content_that_is_no_object_is_left_out() {
+async fn structured_content_other_than_an_object_is_omitted() {
     for (value, kept) in [
         (json!({"metres": 42}), Some(json!({"metres": 42}))),
         (json!(42), None),
@@ -246,13 +254,13 @@ async fn structured_content_that_is_no_object_is_left_out() {
         let session = Session::open(&site, "2025-11-25").await;
         let result = session.call("measure").await.result().await;
         assert_eq!(result.get("structuredContent"), kept.as_ref());
-        assert_eq!(text(&result), value.to_string(), "but the text says it");
+        assert_eq!(text(&result), value.to_string(), "the text has the value");
     }
 }
 
 /// Up to 2025-11-25 the schema's root is `"type": "object"`, and a client that finds one expects structured content.
 #[tokio::test]
-async fn an_output_schema_of_no_object_is_not_listed() {
+async fn output_schema_other_than_an_object_is_not_listed() {
     let number = measuring(json!(42)).output_schema(&json!({"type": "integer"}));
     let site = Site::of(server().tool(number));
     let session = Session::open(&site, "2025-11-25").await;
@@ -262,7 +270,7 @@ async fn an_output_schema_of_no_object_is_not_listed() {
 }
 
 #[tokio::test]
-async fn a_batch_is_answered_with_an_array_in_the_one_revision_that_has_them() {
+async fn batch_is_answered_with_an_array_in_2025_03_26() {
     let site = site();
     let session = Session::open(&site, "2025-03-26").await;
     let call = json!({"name": "greet", "arguments": {"name": "Ada"}});
@@ -289,7 +297,7 @@ async fn a_batch_is_answered_with_an_array_in_the_one_revision_that_has_them() {
 }
 
 #[tokio::test]
-async fn a_batch_holds_only_answers_even_of_a_call_that_says_more() {
+async fn batch_response_contains_no_notifications() {
     let chatty = tool("count", |_, ctx| async move {
         ctx.progress(1, None, None).await;
         Ok("counted")
@@ -304,7 +312,7 @@ async fn a_batch_holds_only_answers_even_of_a_call_that_says_more() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_batch_that_was_taken_back_adds_nothing_to_the_answers() {
+async fn cancelled_call_of_a_batch_has_no_response() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     let session = Session::open(&site, "2025-03-26").await;
@@ -321,7 +329,7 @@ async fn a_call_of_a_batch_that_was_taken_back_adds_nothing_to_the_answers() {
 }
 
 #[tokio::test]
-async fn what_has_ended_of_a_batch_keeps_nobody_out_while_the_rest_runs() {
+async fn finished_requests_of_a_batch_release_their_slots() {
     let (forever, mut told) = endless("forever");
     let limits = |limits: &mut candor_server::Limits| limits.http_requests = 3;
     let site = Site::of(server().tool(forever).limits(limits));

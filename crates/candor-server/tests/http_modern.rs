@@ -29,7 +29,7 @@ use common::{Call, SERVER_INFO_KEY, Site, call, greet, modern, server, text, too
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn a_call_with_nothing_to_say_on_the_way_is_answered_with_json() {
+async fn call_without_notifications_is_answered_with_json() {
     let site = Site::of(server().tool(greet()));
     let reply = site.send(call("greet", &json!({"name": "Ada"}))).await;
     assert_eq!(reply.status, 200);
@@ -59,7 +59,7 @@ fn with_progress(token: &Value) -> Call {
 }
 
 #[tokio::test]
-async fn progress_comes_as_events_before_the_answer_and_only_when_it_grows() {
+async fn growing_progress_is_streamed_before_the_result() {
     let site = Site::of(server().tool(counting(vec![0, 1, 5, 5, 3, 10])));
     let mut events = site.send(with_progress(&json!("token"))).await.events();
     for number in [0, 1, 5, 10] {
@@ -78,14 +78,14 @@ async fn progress_comes_as_events_before_the_answer_and_only_when_it_grows() {
 }
 
 #[tokio::test]
-async fn a_progress_token_that_is_a_number_stays_one() {
+async fn numeric_progress_token_stays_a_number() {
     let site = Site::of(server().tool(counting(vec![1])));
     let mut events = site.send(with_progress(&json!(7))).await.events();
     assert_eq!(events.message().await["params"]["progressToken"], 7);
 }
 
 #[tokio::test]
-async fn more_progress_than_the_queue_holds_arrives_whole_and_in_order() {
+async fn progress_beyond_the_queue_capacity_arrives_in_order() {
     let site = Site::of(server().tool(counting((0..300).collect())));
     let mut messages = site.send(with_progress(&json!(1))).await.events().rest().await;
     let answer = messages.pop().unwrap();
@@ -96,14 +96,14 @@ async fn more_progress_than_the_queue_holds_arrives_whole_and_in_order() {
 }
 
 #[tokio::test]
-async fn without_a_token_no_progress_is_sent() {
+async fn progress_is_not_sent_without_a_token() {
     let site = Site::of(server().tool(counting(vec![1, 2, 3])));
     let result = site.send(call("count", &json!({}))).await.result().await;
     assert_eq!(text(&result), "counted");
 }
 
 #[tokio::test]
-async fn log_messages_are_sent_from_the_level_that_the_request_names_and_never_without() {
+async fn logs_are_sent_only_from_the_requested_level() {
     let chatty = tool("chat", |_, ctx| async move {
         ctx.log(LogLevel::Info, "small talk").await;
         ctx.log(LogLevel::Error, "an outcry").await;
@@ -124,7 +124,7 @@ async fn log_messages_are_sent_from_the_level_that_the_request_names_and_never_w
 }
 
 #[tokio::test]
-async fn a_quiet_stream_is_kept_alive_by_comments() {
+async fn quiet_stream_is_kept_alive_by_comments() {
     let silent = tool("muse", |_, ctx| async move {
         ctx.progress(1, None, None).await;
         std::future::pending::<()>().await;
@@ -142,14 +142,14 @@ async fn a_quiet_stream_is_kept_alive_by_comments() {
 }
 
 #[tokio::test]
-async fn a_notification_is_accepted_without_a_body() {
+async fn notification_is_accepted_with_an_empty_response() {
     let site = Site::of(server().tool(greet()));
     let notice = json!({"jsonrpc": "2.0", "method": "notifications/whatever"});
     site.send(Call::post(&notice)).await.must_be_empty(202).await;
 }
 
 #[tokio::test]
-async fn what_belongs_to_legacy_sessions_is_ignored() {
+async fn legacy_session_headers_are_ignored() {
     let site = Site::of(server().tool(greet()));
     let request = call("greet", &json!({"name": "Ada"}))
         .header("mcp-session-id", "0123456789abcdef")

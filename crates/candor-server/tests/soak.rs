@@ -194,7 +194,7 @@ async fn settle(address: SocketAddr, baseline: Held) -> Held {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn nothing_is_left_behind() {
+async fn load_leaves_no_tasks_descriptors_or_memory_behind() {
     let seconds =
         std::env::var("CANDOR_SOAK_SECONDS").ok().and_then(|s| s.parse().ok()).unwrap_or(4);
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -206,7 +206,7 @@ async fn nothing_is_left_behind() {
     );
     tokio::spawn(async move { serve(listener, app, &limits, std::future::pending()).await });
 
-    // Once round everything first: allocators and caches have a size they like.
+    // Warm-up: allocators and caches grow to their usual size.
     for n in 0..200 {
         something(address, n).await;
     }

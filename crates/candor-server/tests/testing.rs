@@ -77,7 +77,7 @@ async fn failure<T>(asking: impl Future<Output = T>) -> String {
 }
 
 #[tokio::test]
-async fn a_call_gives_text_content_and_structure() {
+async fn call_returns_text_and_structured_content() {
     let weather = || {
         tool("weather", |_, _| async { Ok(Output::structured(json!({"celsius": 21}))) })
             .output_schema(&json!({"type": "object"}))
@@ -103,7 +103,7 @@ async fn a_call_gives_text_content_and_structure() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_is_an_answer() {
+async fn tool_failure_is_returned_as_a_result() {
     let fails = || tool("fails", |_, _| async { Err::<&str, _>(ToolError::new("No milk.")) });
     for client in both(|| server().tool(fails()).tool(greet())) {
         let called = client.call("fails", json!({})).await;
@@ -117,7 +117,7 @@ async fn a_tool_that_fails_is_an_answer() {
 }
 
 #[tokio::test]
-async fn a_protocol_error_fails_the_test_and_a_try_gives_it_back() {
+async fn protocol_error_fails_the_test_unless_the_call_is_a_try() {
     for client in both(|| server().tool(greet()).tool(whoami())) {
         let error = client.try_call("gret", json!({"name": "Ada"})).await.unwrap_err();
         assert_eq!((error.code(), &*error.message), (-32602, "Unknown tool: gret"));
@@ -133,7 +133,7 @@ async fn a_protocol_error_fails_the_test_and_a_try_gives_it_back() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_are_the_tests_own_fault() {
+async fn arguments_other_than_an_object_fail_the_test() {
     let client = server().tool(greet()).test();
     let told = failure(async { client.call("greet", json!(["Ada"])).await }).await;
     assert!(
@@ -146,7 +146,7 @@ async fn arguments_that_are_no_object_are_the_tests_own_fault() {
 }
 
 #[tokio::test]
-async fn a_list_is_whole_however_many_pages_it_has() {
+async fn list_contains_all_pages() {
     let many = || {
         (0..1001).fold(server(), |server, n| {
             server.tool(tool(&format!("t{n}"), |_, _| async { Ok("") }))
@@ -225,10 +225,10 @@ async fn prompts_are_listed_and_filled_in() {
 }
 
 #[tokio::test]
-async fn what_the_server_says_before_its_answer_is_kept() {
+async fn notifications_before_the_result_are_kept() {
     let talks = || {
         tool("talks", |_, ctx| async move {
-            // More than a queue holds: a client that did not read meanwhile would stop the tool.
+            // More than a queue holds: the tool would block if the client did not read.
             for n in 1..=100 {
                 ctx.progress(n, 100, "on the way").await;
             }
@@ -253,7 +253,7 @@ async fn what_the_server_says_before_its_answer_is_kept() {
 }
 
 #[tokio::test]
-async fn a_person_answers_in_both_eras() {
+async fn on_elicit_answers_questions_in_both_eras() {
     for client in both(|| server().tool(introduce())) {
         let mut asked_so_far = Vec::new();
         let client = client.on_elicit(move |asked| {
@@ -274,7 +274,7 @@ async fn a_person_answers_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_model_answers_and_folders_are_named_in_both_eras() {
+async fn on_sample_and_roots_answer_in_both_eras() {
     let muse = || {
         tool("muse", |_, ctx| async move {
             let (said, roots) = tokio::join!(ctx.sample(Sample::new("Well?", 10)), ctx.roots());
@@ -290,7 +290,7 @@ async fn a_model_answers_and_folders_are_named_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_page_to_visit_is_a_question_too() {
+async fn url_elicitation_calls_on_elicit() {
     let pay = || {
         tool("pay", |_, ctx| async move {
             let answer = ctx.elicit(Elicit::url("Please pay", "https://pay.example/7")).await?;
@@ -308,12 +308,12 @@ async fn a_page_to_visit_is_a_question_too() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_fails_the_test_and_says_what_to_do() {
+async fn unanswered_question_fails_the_test_with_advice() {
     let told = failure(server().tool(introduce()).test().call("introduce", ())).await;
     assert!(told.contains("did not declare"), "{told}");
     assert!(told.contains(".on_elicit(…)"), "{told}");
 
-    // The legacy era has no such error: the tool is told, and fails in its own words.
+    // The legacy era has no such error: the tool gets it, and fails with its own message.
     let called = server().tool(introduce()).test_legacy().call("introduce", ()).await;
     assert!(called.is_error() && called.text().contains("elicitation"), "{called:?}");
 
@@ -337,7 +337,7 @@ async fn a_question_that_nobody_answers_fails_the_test_and_says_what_to_do() {
 }
 
 #[tokio::test]
-async fn an_assertion_in_an_answer_is_one_of_the_test() {
+async fn assertion_in_a_callback_fails_the_test() {
     for client in both(|| server().tool(introduce())) {
         let client = client.on_elicit(|asked| {
             assert_eq!(asked.message, "Your age?");
@@ -349,7 +349,7 @@ async fn an_assertion_in_an_answer_is_one_of_the_test() {
 }
 
 #[tokio::test]
-async fn a_question_that_never_repeats_itself_is_found_out() {
+async fn question_that_changes_in_every_round_fails_the_test() {
     let runs = Arc::new(AtomicUsize::new(0));
     let fickle = tool("fickle", move |_, ctx| {
         let run = runs.fetch_add(1, Ordering::Relaxed);
@@ -373,7 +373,7 @@ fn of_whom() -> impl Provider<ToolSet> {
 }
 
 #[tokio::test]
-async fn another_principal_is_another_client_of_the_same_server() {
+async fn by_returns_a_client_for_another_principal() {
     for client in both(|| server().tools_from(of_whom())) {
         assert_eq!(client.call("whoami", ()).await.text(), "tester");
         let alice = client.by("alice");
@@ -385,7 +385,7 @@ async fn another_principal_is_another_client_of_the_same_server() {
 }
 
 #[tokio::test]
-async fn a_client_speaks_any_revision() {
+async fn client_can_speak_any_revision() {
     let revision = || tool("revision", |_, ctx| async move { Ok(ctx.client().revision.as_str()) });
     let client = server().tool(revision()).test();
     for revision in Revision::ALL {
@@ -395,7 +395,7 @@ async fn a_client_speaks_any_revision() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handler_that_hangs_fails_the_test_and_is_taken_back() {
+async fn hanging_handler_is_cancelled_and_fails_the_test() {
     let (tell, mut told) = mpsc::unbounded_channel();
     let hangs = || {
         let tell = tell.clone();
@@ -420,7 +420,7 @@ async fn a_handler_that_hangs_fails_the_test_and_is_taken_back() {
 }
 
 #[tokio::test]
-async fn a_client_is_shared_by_tasks() {
+async fn client_can_be_shared_by_tasks() {
     for client in both(|| server().tool(greet())) {
         let client = Arc::new(client);
         let calls = (0..20).map(|n| {
@@ -434,7 +434,7 @@ async fn a_client_is_shared_by_tasks() {
 }
 
 #[tokio::test]
-async fn anything_else_is_a_request() {
+async fn request_sends_any_method() {
     let [modern, legacy] = both(|| server().tool(greet()).instructions("Be kind"));
     let discovered = modern.request("server/discover", ()).await.unwrap();
     assert_eq!(discovered["instructions"], "Be kind");
@@ -448,7 +448,7 @@ async fn anything_else_is_a_request() {
 }
 
 #[tokio::test]
-async fn changes_are_heard_in_both_eras() {
+async fn change_notifications_arrive_in_both_eras() {
     let [modern, legacy] = both(|| server().tools_from(of_whom()));
     let a_while = async || {
         for _ in 0..10 {
@@ -476,7 +476,7 @@ async fn changes_are_heard_in_both_eras() {
 }
 
 #[tokio::test]
-async fn the_wire_is_the_real_one() {
+async fn server_limits_apply_to_the_test_client() {
     let client = server().tool(greet()).limits(|limits| limits.depth = 8).test();
     let mut deep = json!("Ada");
     for _ in 0..8 {
@@ -491,7 +491,7 @@ async fn the_wire_is_the_real_one() {
 }
 
 #[tokio::test]
-async fn a_server_that_cannot_be_built_says_why() {
+async fn unbuildable_server_fails_the_test_with_the_reason() {
     let told = failure(async { server().tool(greet()).tool(greet()).test() }).await;
     assert!(told.starts_with("the server cannot be built: "), "{told}");
     assert!(told.contains("greet"), "{told}");

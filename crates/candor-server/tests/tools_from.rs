@@ -52,20 +52,20 @@ async fn names(engine: &Engine) -> Result<Vec<String>, String> {
 }
 
 #[tokio::test]
-async fn a_list_is_used_as_it_is() {
+async fn fixed_list_of_tools_is_built_once() {
     let engine = server().tools_from(vec![tool("b"), tool("a")]).build().unwrap();
     assert_eq!(names(&engine).await.unwrap(), ["b", "a"]);
     let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
     let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
-    assert!(Arc::ptr_eq(one.tools(), other.tools()), "it is not made anew");
+    assert!(Arc::ptr_eq(one.tools(), other.tools()), "the set is not rebuilt");
     let none = server().tools_from(Vec::<Arc<dyn Tool>>::new()).build().unwrap();
     assert_eq!(names(&none).await.unwrap(), Vec::<String>::new(), "a list without tools is one");
     let twice = server().tools_from(vec![tool("a"), tool("a")]).build();
-    assert!(matches!(twice, Err(BuildError::Tool(_))), "known before anybody asks");
+    assert!(matches!(twice, Err(BuildError::Tool(_))), "refused at build time");
 }
 
 #[tokio::test]
-async fn a_closure_is_called_on_every_request() {
+async fn closure_is_called_on_every_request() {
     let calls = Arc::new(AtomicUsize::new(0));
     let (counted, awaited) = (calls.clone(), calls.clone());
     let count = |calls: &AtomicUsize| format!("t{}", calls.fetch_add(1, Ordering::SeqCst));
@@ -92,7 +92,7 @@ async fn a_closure_is_called_on_every_request() {
 }
 
 #[tokio::test]
-async fn every_shape_of_closure_is_understood() {
+async fn every_kind_of_tool_source_is_accepted() {
     async fn function() -> Vec<Arc<dyn Tool>> {
         vec![tool("a")]
     }
@@ -129,7 +129,7 @@ impl ToolsProvider for Own {
 }
 
 #[tokio::test]
-async fn a_list_and_a_provider_are_two_sources() {
+async fn second_tool_source_is_refused() {
     let both = server().tools_from(vec![tool("a")]).tools_from(|| vec![tool("b")]).build();
     assert!(matches!(both, Err(BuildError::TwoSources("tools"))));
 }
@@ -143,7 +143,7 @@ fn taking(member: &str, kind: &Value) -> Arc<dyn Tool> {
 }
 
 #[tokio::test]
-async fn a_schema_that_has_changed_is_seen_and_enforced_by_the_next_request() {
+async fn changed_schema_applies_from_the_next_request() {
     let renamed = Arc::new(AtomicBool::new(false));
     let now = renamed.clone();
     let provide = move || {
@@ -165,8 +165,8 @@ async fn a_schema_that_has_changed_is_seen_and_enforced_by_the_next_request() {
 }
 
 #[tokio::test]
-async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
-    // What its schema cannot be checked against never fits, and is no failure of the server.
+async fn broken_provided_tool_does_not_affect_the_others() {
+    // No arguments are valid under a broken schema. This is not an error of the server.
     let broken = || taking("a", &json!({"$ref": "http://127.0.0.1:9/a"}));
     let provide = move || vec![tool("before"), broken(), tool("after")];
     let why = "Invalid schema: input schema: ";
@@ -177,7 +177,7 @@ async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
         assert_eq!(
             client.tool("t").await.input_schema.get(),
             r#"{"type":"object","additionalProperties":true}"#,
-            "what hosts cannot read is not published"
+            "a broken schema is not listed"
         );
         for name in ["before", "after"] {
             assert_eq!(client.call(name, json!({})).await.text(), "done");
@@ -193,8 +193,8 @@ async fn a_tool_that_cannot_be_used_costs_the_others_nothing() {
     let foreseen = visit.decide("t", &raw(&json!({"a": 1}))).await.unwrap();
     let [problem] = &foreseen.problems[..] else { panic!("{:?}", foreseen.problems) };
     assert!(problem.pointer.is_empty() && problem.problem.starts_with(why), "{problem:?}");
-    assert!(!foreseen.exact && foreseen.effect.hints.is_destructive(), "nothing is promised of it");
-    // A list that never changes is for its author to mend, before anybody is served.
+    assert!(!foreseen.exact && foreseen.effect.hints.is_destructive(), "the worst case is assumed");
+    // A fixed list with a broken tool does not build.
     let error = server().tools_from(vec![broken()]).build().err().unwrap().to_string();
     assert!(error.starts_with("tool \"t\": input schema: "), "{error}");
 }
@@ -247,11 +247,11 @@ fn said(answers: &[(String, String)], expected: &[(&str, &str)]) {
 }
 
 #[tokio::test]
-async fn a_tool_that_cannot_be_used_takes_along_who_would_be_less_safe_without_it() {
+async fn tool_with_a_broken_preview_or_undo_cannot_be_called() {
     let tools = || {
         erased(vec![
             acts("other"),
-            // The preview of a preview that is broken, and so on, in the order in which it is found out last.
+            // A chain of previews whose last one is broken, in the worst order to find it.
             acts("first").previewed_by("second"),
             looks("second").previewed_by("third"),
             unreadable("third"),
@@ -277,7 +277,7 @@ async fn a_tool_that_cannot_be_used_takes_along_who_would_be_less_safe_without_i
 }
 
 #[tokio::test]
-async fn what_a_tool_says_of_others_that_is_not_so_costs_that_tool() {
+async fn tool_with_an_invalid_reference_cannot_be_called() {
     let tools = || {
         erased(vec![
             acts("undone").undo("nobody"),
@@ -298,7 +298,7 @@ async fn what_a_tool_says_of_others_that_is_not_so_costs_that_tool() {
             ("seen", r#"its preview tool "nobody" is not among the tools"#),
             ("shown", r#"its preview tool "other" is not read-only"#),
             ("one", "done"),
-            ("two", r#"its preview tool "look" is that of "one""#),
+            ("two", r#"its preview tool "look" is already the preview of "one""#),
             ("look", "done"),
             ("other", "done"),
         ],
@@ -306,7 +306,7 @@ async fn what_a_tool_says_of_others_that_is_not_so_costs_that_tool() {
 }
 
 #[tokio::test]
-async fn a_name_that_several_tools_have_is_listed_once_and_stands_for_none() {
+async fn duplicate_name_is_listed_once_and_cannot_be_called() {
     let made = |name| acts(name).preview(|_, _| async { Ok::<_, ToolError>("shown") });
     let tools = move || {
         erased(vec![
@@ -316,10 +316,10 @@ async fn a_name_that_several_tools_have_is_listed_once_and_stands_for_none() {
             made("twice"),
             acts("twice"),
             acts("relies").undo("twice"),
-            // A preview that is made has the name of another tool.
+            // A generated preview has the name of another tool.
             looks("preview_act"),
             made("act"),
-            // What was found first is told.
+            // The first problem is reported.
             unreadable("both"),
             acts("both"),
             looks("after"),
@@ -341,7 +341,7 @@ async fn a_name_that_several_tools_have_is_listed_once_and_stands_for_none() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_preview_that_is_made_is_wrong_with_its_tool() {
+async fn problem_of_a_preview_is_reported_for_its_tool() {
     let tools = || {
         let plan = Arc::new(looks("plan").undo("nobody"));
         let act = Guarded(acts("act"), Safeguards::default().preview(plan));

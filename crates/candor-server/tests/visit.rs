@@ -59,7 +59,7 @@ fn params(arguments: &Value) -> Object {
 }
 
 #[tokio::test]
-async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
+async fn visit_receives_notifications_and_the_result() {
     let (engine, _) = files(AskLevel::Never);
     let visit = visit(&engine).meta("progressToken", "t");
     let mut said = visit.send("tools/call", params(&json!({"path": "a", "action": "read"})));
@@ -72,7 +72,7 @@ async fn a_visit_calls_and_hears_what_is_said_on_the_way() {
 }
 
 #[tokio::test]
-async fn foresight_is_about_these_arguments_and_does_nothing() {
+async fn decision_depends_on_the_arguments_and_runs_nothing() {
     let (engine, runs) = files(AskLevel::Destructive);
     let alice = visit(&engine);
     let reads = decide(&alice, json!({"path": "a", "action": "read"})).await;
@@ -84,7 +84,7 @@ async fn foresight_is_about_these_arguments_and_does_nothing() {
     assert_eq!((deletes.verdict, deletes.record), (Verdict::Ask, None));
     let half = decide(&alice, json!({"action": "read"})).await;
     assert_eq!(half.problems[0].pointer, "/path");
-    assert!(!half.exact && half.effect.hints.is_read_only(), "what is known is enough for that");
+    assert!(!half.exact && half.effect.hints.is_read_only(), "the known arguments suffice");
     assert!(alice.decide("nothing", &raw(&json!({}))).await.is_err());
     assert!(alice.decide("manage", &raw(&json!([]))).await.is_err());
     assert_eq!(runs.load(Ordering::SeqCst), 0);
@@ -92,7 +92,7 @@ async fn foresight_is_about_these_arguments_and_does_nothing() {
 }
 
 #[tokio::test]
-async fn what_is_on_record_is_said_before_the_call() {
+async fn decision_includes_the_record_of_the_call() {
     let (engine, _) = files(AskLevel::Destructive);
     let alice = visit(&engine).key(Some("k".to_owned()));
     let (read, other) =
@@ -103,7 +103,7 @@ async fn what_is_on_record_is_said_before_the_call() {
     assert!(matches!(known, Some(RecordStatus::Replay { .. })), "{known:?}");
     assert_eq!(decide(&alice, other).await.record, Some(RecordStatus::Reused));
     let bob = engine.visit(Principal::new("bob")).key(Some("k".to_owned()));
-    assert_eq!(decide(&bob, read).await.record, None, "of others nothing is said");
+    assert_eq!(decide(&bob, read).await.record, None, "the record of another caller is not shown");
 
     let delete = json!({"path": "a", "action": "delete"});
     let alice = visit(&engine);
@@ -145,13 +145,13 @@ async fn call_under_a_grant_is_decided_as_allowed() {
         assert_eq!(request, has_request, "{:?}", decision.record);
         alice.clone().ask("tools/call", params(arguments)).await.unwrap();
     }
-    assert_eq!(runs.load(Ordering::SeqCst), 2, "and so they do");
+    assert_eq!(runs.load(Ordering::SeqCst), 2, "both calls ran");
     store.revoke(grant.id, "olga".to_owned()).await.unwrap();
     assert_eq!(decide(&alice, other).await.verdict, Verdict::Ask);
 }
 
 #[tokio::test]
-async fn the_catalogue_knows_of_a_tool_what_is_published_and_what_is_declared() {
+async fn catalogue_has_the_effects_and_the_verdict_of_a_tool() {
     let (engine, _) = files(AskLevel::Destructive);
     let catalogue = engine.catalogue(&Principal::new("alice")).await.unwrap();
     assert_eq!(catalogue.list().len(), 1);
@@ -166,7 +166,7 @@ async fn the_catalogue_knows_of_a_tool_what_is_published_and_what_is_declared() 
 }
 
 #[test]
-fn an_operator_is_named_in_the_file_of_tokens() {
+fn token_file_marks_operators() {
     let line = BearerTokens::line("olga", "secret");
     let tokens = BearerTokens::from_lines(&format!(
         "{line} operator\n{}\n",

@@ -3,6 +3,6 @@
 //! After a change of words on purpose: `TRYBUILD=overwrite cargo test -p candor --test compile_fail`, then read the diff.
 
 #[test]
-fn every_mistake_is_answered_with_what_to_write_instead() {
+fn compile_errors_match_their_snapshots() {
     trybuild::TestCases::new().compile_fail("tests/compile_fail/*.rs");
 }

@@ -43,20 +43,20 @@ fn all(a: Vec<bool>, b: Option<bool>) -> bool {
 }
 
 #[tokio::test]
-async fn schemas_are_derived_at_registration_and_never_again() {
-    // One for what a tool takes, one for what it gives; for n tools n times that, and again for who registers them again.
+async fn schemas_are_derived_only_at_registration() {
+    // One for the input and one for the output of each tool, on every registration.
     assert_eq!(derived(|| tools![add]), 2);
     assert_eq!(derived(|| tools![add, join, all]), 3 * 2);
     let example = derived(example::server);
     assert!(example >= 14 * 2 - 1, "14 tools, one with an input schema by hand: {example}");
     assert_eq!(derived(example::server), example);
-    assert_eq!(derived(|| example::server().test()), example, "nothing more to build it");
+    assert_eq!(derived(|| example::server().test()), example, "the build derives nothing more");
 
-    // All that is said of them and done with them over a socket, in either era.
+    // Lists and calls over a socket, in both eras.
     let unserved = candor_schema::derivations();
     let address = listening(example::server()).await;
     let before = candor_schema::derivations();
-    assert_eq!(before - unserved, example, "nor to serve it");
+    assert_eq!(before - unserved, example, "serving derives nothing more");
     let session = http::open_session(&address, &initialize(1)).await;
     let calls = [
         json!({"name": "greet", "arguments": {"name": "Ada", "age": 36}}),
@@ -75,12 +75,12 @@ async fn schemas_are_derived_at_registration_and_never_again() {
             lists.push(ask("tools/list", &json!({})).await["result"]["tools"].take());
             assert_eq!(text(&ask("tools/call", &calls[0]).await), "Hello Ada, age 36");
             let refused = ask("tools/call", &calls[1]).await;
-            assert!(text(&refused).contains("/age"), "its schema is looked at: {refused}");
+            assert!(text(&refused).contains("/age"), "its schema is checked: {refused}");
         }
     }
     assert_eq!(candor_schema::derivations(), before);
     assert_eq!(lists[0].as_array().map(Vec::len), Some(14));
-    assert!(lists.iter().all(|list| *list == lists[0]), "nor do they change: {lists:?}");
+    assert!(lists.iter().all(|list| *list == lists[0]), "the lists stay the same: {lists:?}");
 }
 
 /// Serves it as every server of ours is served; gives the address.

@@ -114,7 +114,7 @@ async fn guide_replicas_replay_and_finish_before_they_stop() {
     assert_eq!(text(&replayed), "4 of chairs are ordered");
     assert_eq!(b.get("/orders", &[]).await.body, "4 of chairs\n");
 
-    // A stream that nothing ends but the shutdown.
+    // A stream that only the shutdown ends.
     let stream = send_to(&a.address, "GET", "/admin/approvals/events", &[ADA], "").await.unwrap();
     let mut stream = BufReader::new(stream);
     let mut opened = String::new();
@@ -134,7 +134,7 @@ async fn guide_replicas_replay_and_finish_before_they_stop() {
     }
 }
 
-/// What the guide shows is what runs.
+/// The code in the guide is the code that runs.
 #[test]
 fn guide_quotes_the_example() {
     let guide = include_str!("../../../docs/embedding.md");

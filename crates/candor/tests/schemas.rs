@@ -39,59 +39,59 @@ const BOXED_STRING: &str = r#"{"type":"object","properties":{"result":{"type":"s
 const BOXED_STRINGS: &str = r#"{"type":"object","properties":{"result":{"type":"array","items":{"type":"string"}}},"required":["result"],"x-dedalus-box":{"field":"result"}}"#;
 
 publishes! {
-    an_integer_is_boxed: "answer",
+    integer_result_is_boxed: "answer",
         r#"{"type":"object","properties":{},"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"result":{"type":"integer"}},"required":["result"],"x-dedalus-box":{"field":"result"}}"#;
 
-    primitives_and_a_default: "greet",
+    primitives_publish_their_types_and_a_default: "greet",
         r#"{"type":"object","properties":{"name":{"type":"string","description":"Parameter name"},"age":{"type":"integer","description":"Parameter age"},"active":{"type":"boolean","description":"Parameter active","default":true}},"required":["name","age"],"additionalProperties":false}"#,
         BOXED_STRING;
 
-    containers: "analyze",
+    containers_publish_the_types_of_their_items: "analyze",
         r#"{"type":"object","properties":{"values":{"type":"array","items":{"type":"integer"},"description":"Parameter values"},"metadata":{"type":"object","additionalProperties":{"type":"string"},"description":"Parameter metadata"}},"required":["values","metadata"],"additionalProperties":false}"#,
         r#"{"type":"object","additionalProperties":{"type":"number"}}"#;
 
-    a_choice: "set_mode",
+    choice_publishes_its_values: "set_mode",
         r#"{"type":"object","properties":{"mode":{"type":"string","enum":["fast","accurate","balanced"],"description":"Parameter mode"}},"required":["mode"],"additionalProperties":false}"#,
         BOXED_STRING;
 
-    an_option: "find",
+    option_publishes_null_and_a_default: "find",
         r#"{"type":"object","properties":{"query":{"type":"string","description":"Parameter query"},"limit":{"anyOf":[{"type":"integer"},{"type":"null"}],"description":"Parameter limit","default":null}},"required":["query"],"additionalProperties":false}"#,
         BOXED_STRINGS;
 
-    a_struct_is_the_arguments: "search",
+    single_struct_becomes_the_arguments: "search",
         r#"{"type":"object","properties":{"query":{"type":"string","description":"Parameter query"},"max_results":{"type":"integer","description":"Parameter max_results"}},"required":["query"],"additionalProperties":false}"#,
         BOXED_STRINGS;
 
-    nested_records: "create_profile",
+    nested_structs_publish_nested_objects: "create_profile",
         r#"{"type":"object","properties":{"name":{"type":"string","description":"Parameter name"},"street":{"type":"string","description":"Parameter street"},"city":{"type":"string","description":"Parameter city"}},"required":["name","street","city"],"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"name":{"type":"string"},"address":{"type":"object","properties":{"street":{"type":"string"},"city":{"type":"string"},"postal_code":{"type":"integer"}},"required":["street","city","postal_code"],"additionalProperties":false},"tags":{"type":"array","items":{"type":"string"}}},"required":["name","address","tags"],"additionalProperties":false}"#;
 
-    constraints: "register_user",
+    constraints_appear_in_the_schema: "register_user",
         r#"{"type":"object","properties":{"username":{"type":"string","minLength":3,"maxLength":20,"description":"Parameter username"},"email":{"type":"string","pattern":"^[\\w\\.-]+@[\\w\\.-]+\\.\\w+$","description":"Parameter email"},"age":{"type":"integer","minimum":0,"maximum":120,"description":"Parameter age"}},"required":["username","email","age"],"additionalProperties":false}"#,
         BOXED_STRING;
 
-    a_union_of_objects: "choose_action",
+    union_result_publishes_each_object: "choose_action",
         r#"{"type":"object","properties":{"chat":{"type":"boolean","description":"Parameter chat"}},"required":["chat"],"additionalProperties":false}"#,
         r#"{"type":"object","anyOf":[{"type":"object","properties":{"kind":{"type":"string","const":"chat"},"message":{"type":"string"}},"required":["kind","message"],"additionalProperties":false},{"type":"object","properties":{"kind":{"type":"string","const":"navigate"},"url":{"type":"string"}},"required":["kind","url"],"additionalProperties":false}]}"#;
 
-    mixed: "analyze_dataset",
+    default_and_option_are_not_required: "analyze_dataset",
         r#"{"type":"object","properties":{"dataset":{"type":"string","description":"Parameter dataset"},"limit":{"type":"integer","description":"Parameter limit","default":100},"filters":{"anyOf":[{"type":"object","additionalProperties":{"type":"string"}},{"type":"null"}],"description":"Parameter filters","default":null}},"required":["dataset"],"additionalProperties":false}"#,
         r#"{"type":"object","additionalProperties":{"type":"integer"}}"#;
 
-    a_number_is_boxed: "get_temperature",
+    number_result_is_boxed: "get_temperature",
         r#"{"type":"object","properties":{"city":{"type":"string","description":"Parameter city"}},"required":["city"],"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"result":{"type":"number"}},"required":["result"],"x-dedalus-box":{"field":"result"}}"#;
 
-    records_with_options: "weather",
+    optional_result_field_is_required_and_nullable: "weather",
         r#"{"type":"object","properties":{"city":{"type":"string","description":"Parameter city"}},"required":["city"],"additionalProperties":false}"#,
         r#"{"type":"object","properties":{"temperature":{"type":"number"},"location":{"type":"object","properties":{"latitude":{"type":"number"},"longitude":{"type":"number"}},"required":["latitude","longitude"],"additionalProperties":false},"humidity":{"anyOf":[{"type":"number"},{"type":"null"}]}},"required":["temperature","location","humidity"],"additionalProperties":false}"#;
 
-    a_struct_with_constraints: "create_user",
+    struct_fields_publish_their_constraints: "create_user",
         r#"{"type":"object","properties":{"username":{"type":"string","minLength":3,"maxLength":20,"pattern":"^[a-zA-Z0-9_]+$","description":"Parameter username"},"email":{"type":"string","format":"email","description":"Parameter email"},"age":{"type":"integer","minimum":13,"maximum":120,"description":"Parameter age"},"bio":{"anyOf":[{"type":"string","maxLength":500},{"type":"null"}],"description":"Parameter bio","default":null}},"required":["username","email","age"],"additionalProperties":false}"#,
         r#"{"type":"object","additionalProperties":{"type":"string"}}"#;
 
-    a_schema_by_hand: "custom_tool",
+    handwritten_schema_is_published_byte_for_byte: "custom_tool",
         r#"{"type": "object", "properties": {"custom_field": {"type": "string", "enum": ["a", "b", "c"]}}, "required": ["custom_field"], "additionalProperties": false}"#,
         BOXED_STRING;
 }
@@ -142,7 +142,7 @@ fn calls() -> Vec<(&'static str, Value, Value)> {
 }
 
 #[tokio::test]
-async fn every_tool_answers_what_its_schema_promises_in_both_eras() {
+async fn every_result_matches_its_output_schema_in_both_eras() {
     for client in clients() {
         for (tool, arguments, expected) in calls() {
             let result = client.call(tool, arguments).await;
@@ -156,7 +156,7 @@ async fn every_tool_answers_what_its_schema_promises_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_declared_schema_is_an_enforced_schema() {
+async fn published_input_schema_is_enforced() {
     let [modern, _] = clients();
     for (tool, arguments) in [
         ("greet", json!({"name": "Ada"})),
@@ -178,8 +178,8 @@ async fn a_declared_schema_is_an_enforced_schema() {
 }
 
 #[tokio::test]
-async fn a_result_that_breaks_its_promise_is_not_sent() {
-    // The mean of nothing is not a number, and JSON has no word for that.
+async fn result_that_violates_its_schema_is_not_sent() {
+    // The mean of an empty list is NaN, which JSON cannot represent.
     for client in clients() {
         let result = client.call("analyze", json!({"values": [], "metadata": {}})).await;
         assert!(result.is_error() && result.structured().is_none());

@@ -40,7 +40,7 @@ fn no_x(schema: &Value, words: &[&str]) -> String {
 }
 
 #[test]
-fn the_schema_says_what_a_text_is() {
+fn schema_types_decide_how_text_is_parsed() {
     for (schema, text, expected) in [
         (json!({"type": "string"}), "007", json!("007")),
         (json!({"type": "string"}), "true", json!("true")),
@@ -85,7 +85,7 @@ fn the_schema_says_what_a_text_is() {
 }
 
 #[test]
-fn references_are_followed() {
+fn schema_references_are_followed() {
     let schema = json!({
         "properties": {"mode": {"$ref": "#/$defs/Mode"}, "at": {"anyOf": [{"$ref": "#/$defs/Point"}, {"type": "null"}]}},
         "$defs": {
@@ -108,7 +108,7 @@ fn references_are_followed() {
 }
 
 #[test]
-fn lists_are_json_or_said_item_by_item() {
+fn lists_are_json_or_repeated_arguments() {
     let tags = || json!({"type": "array", "items": {"type": "string"}});
     let numbers = || json!({"type": "array", "items": {"type": "integer"}});
     assert_eq!(x(&tags(), &["x=a", "x=b,c", "x=007"]), json!(["a", "b,c", "007"]));
@@ -127,7 +127,7 @@ fn lists_are_json_or_said_item_by_item() {
 }
 
 #[test]
-fn members_of_members_have_dots() {
+fn dotted_names_set_nested_members() {
     let schema = json!({"properties": {
         "a": {"type": "object", "properties": {"b": {"type": "object", "properties": {"c": {"type": "integer"}}}}},
         "d.e": {"type": "string"},
@@ -146,7 +146,7 @@ fn members_of_members_have_dots() {
     assert_eq!(
         arguments(&both, &["d.e.f=1"]),
         json!({"d.e": {"f": 1}}),
-        "the longest name goes first"
+        "the longest matching name wins"
     );
     assert!(refused(&schema, &["a.b.d=1"]).contains("a.b.d: there is no such parameter"));
     assert!(refused(&schema, &["plain.x=1"]).contains("plain is not an object"));
@@ -158,7 +158,7 @@ fn members_of_members_have_dots() {
 }
 
 #[test]
-fn json_is_json_whatever_the_schema_says() {
+fn json_argument_ignores_the_schema_type() {
     let text = || json!({"type": "string"});
     assert_eq!(x(&text(), &["x:=5"]), json!(5));
     assert_eq!(x(&text(), &[r#"x:={"a": null}"#]), json!({"a": null}));
@@ -170,7 +170,7 @@ fn json_is_json_whatever_the_schema_says() {
 }
 
 #[test]
-fn what_would_be_rounded_is_refused() {
+fn number_that_would_be_rounded_is_refused() {
     let big = "123456789012345678901";
     assert!(
         no_x(&json!({"type": "integer"}), &[&format!("x={big}")])
@@ -191,7 +191,7 @@ fn what_would_be_rounded_is_refused() {
 }
 
 #[test]
-fn texts_come_from_files_and_from_stdin() {
+fn at_sign_reads_a_value_from_a_file_or_stdin() {
     let file = std::env::temp_dir().join(format!("candor-arguments-{}", std::process::id()));
     std::fs::write(&file, "[1, 2]\n").unwrap();
     let at = format!("x=@{}", file.display());
@@ -218,12 +218,12 @@ fn texts_come_from_files_and_from_stdin() {
 }
 
 #[test]
-fn all_of_it_may_be_one_object() {
+fn arguments_flag_takes_one_whole_object() {
     let schema = json!({"properties": {"a": {"type": "string"}}, "required": ["a"]});
     let whole = |text: &str, stdin: &str| {
         try_read(&schema, &[], Some(text), stdin).map_err(|e| e.to_string())
     };
-    assert_eq!(whole(r#"{"b": 1}"#, ""), Ok(json!({"b": 1})), "it is sent as it is");
+    assert_eq!(whole(r#"{"b": 1}"#, ""), Ok(json!({"b": 1})), "the object is sent unchanged");
     assert_eq!(whole("-", r#" {"a": "x"} "#), Ok(json!({"a": "x"})));
     assert!(whole("[]", "").unwrap_err().contains("but not an object"));
     assert!(whole("{", "").unwrap_err().contains("--arguments: not JSON"));
@@ -233,7 +233,7 @@ fn all_of_it_may_be_one_object() {
 }
 
 #[test]
-fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
+fn every_invalid_argument_is_reported_with_a_correction() {
     let schema = json!({
         "type": "object",
         "properties": {"path": {"type": "string"}, "limit": {"type": "integer"}, "deep": {"type": "boolean"}},
@@ -264,7 +264,7 @@ fn everything_that_is_wrong_is_told_at_once_with_what_would_be_right() {
 }
 
 #[test]
-fn names_and_values_of_others_cannot_fool_a_terminal() {
+fn refusal_escapes_control_characters() {
     let schema = json!({"properties": {"a\u{1b}": {"enum": ["\u{202e}"]}}, "required": ["\u{9b}"]});
     for words in [&["a\u{1b}=\u{1b}]"][..], &["b\u{1b}=1"], &["c\u{1b}"], &[]] {
         let message = refused(&schema, words);
@@ -274,7 +274,7 @@ fn names_and_values_of_others_cannot_fool_a_terminal() {
 }
 
 #[test]
-fn an_odd_schema_takes_what_it_gets() {
+fn open_or_malformed_schema_accepts_any_arguments() {
     for odd in
         [json!(null), json!([]), json!(true), json!({"type": "object"}), json!({"$ref": "#"})]
     {
@@ -285,7 +285,7 @@ fn an_odd_schema_takes_what_it_gets() {
 }
 
 #[test]
-fn a_schema_without_end_is_no_trap() {
+fn recursive_schema_is_read_up_to_64_levels() {
     let lists =
         json!({"properties": {"x": {"type": "array", "items": {"$ref": "#/properties/x"}}}});
     assert!(refused(&lists, &["x=a"]).contains("x: received \"a\"; write '[…]'"));

@@ -16,7 +16,7 @@ fn parameter(schema: &Value) -> String {
 }
 
 #[test]
-fn a_tool_is_one_line() {
+fn signature_is_one_line() {
     let input = json!({
         "type": "object",
         "properties": {
@@ -36,7 +36,7 @@ fn a_tool_is_one_line() {
 }
 
 #[test]
-fn every_type_has_a_word() {
+fn every_schema_type_has_a_short_form() {
     for (schema, expected) in [
         (json!({"type": "number"}), "number"),
         (json!({"type": "boolean"}), "boolean"),
@@ -72,7 +72,7 @@ fn every_type_has_a_word() {
 }
 
 #[test]
-fn what_is_long_is_cut_from_the_inside_first() {
+fn long_signature_is_cut_from_the_inside_first() {
     let inner = json!({"type": "object", "properties": {"one": {"type": "string"}, "two": {"type": "string"}}});
     let input = json!({"type": "object", "properties": {"first": inner, "second": inner, "third": {"type": "integer"}}});
     let tool = Tool { name: "find", input: &input, output: Some(&inner) };
@@ -93,7 +93,7 @@ fn what_is_long_is_cut_from_the_inside_first() {
 }
 
 #[test]
-fn a_schema_without_end_has_a_line_with_one() {
+fn recursive_schema_has_a_bounded_signature() {
     let tree = json!({"$defs": {"T": {"type": "object", "properties": {"l": {"$ref": "#/$defs/T"}, "r": {"$ref": "#/$defs/T"}}}}, "$ref": "#/$defs/T"});
     let tool = Tool { name: "t", input: &tree, output: None };
     assert_eq!(tool.signature(60), "t(l?: {l?: {…}, r?: {…}}, r?: {l?: {…}, r?: {…}})");
@@ -112,7 +112,7 @@ fn a_schema_without_end_has_a_line_with_one() {
 }
 
 #[test]
-fn what_a_stranger_wrote_cannot_fool_a_terminal() {
+fn signature_escapes_control_characters() {
     let input = json!({"properties": {
         "a\u{1b}[2J": {"const": "\u{202e}x"},
         "b, c: string": {"default": {"k\u{1b}": "v"}},

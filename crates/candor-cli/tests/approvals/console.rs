@@ -98,7 +98,7 @@ async fn answer(host: &mut Program, number: u64) -> Value {
 }
 
 #[tokio::test]
-async fn what_waits_at_a_server_over_stdio_is_decided_in_the_console() {
+async fn console_decides_requests_of_a_stdio_server() {
     let served = Served::new("console, decides");
     let mut host = host(&served).await;
     let console = Console::of(&served).await;
@@ -108,7 +108,7 @@ async fn what_waits_at_a_server_over_stdio_is_decided_in_the_console() {
     assert_eq!(waiting["request"]["arguments"], json!({"path": "notes/a.txt", "action": "delete"}));
     let preview = "Delete notes/a.txt (4 bytes, text). It cannot be undone.";
     assert_eq!(waiting["request"]["preview"], preview);
-    assert!(served.has("notes/a.txt"), "nothing happens before somebody says so");
+    assert!(served.has("notes/a.txt"), "nothing runs before the approval");
     let page = console.ask("GET", "/", &Value::Null).await;
     assert_eq!(page.status, 200, "{page:?}");
     assert!(page.body.contains(preview), "{}", page.body);
@@ -131,7 +131,7 @@ async fn what_waits_at_a_server_over_stdio_is_decided_in_the_console() {
 }
 
 #[tokio::test]
-async fn the_token_of_the_link_logs_in() {
+async fn launch_token_of_the_link_logs_in() {
     let served = Served::new("console, logs in");
     let _host = host(&served).await;
     let console = Console::of(&served).await;
@@ -154,23 +154,23 @@ async fn the_token_of_the_link_logs_in() {
     assert_eq!(ask(&console.address, "GET", "/approvals", &headers, "").await.status, 200);
     let page = ask(&console.address, "GET", "/", &headers, "").await;
     assert!(page.body.contains("data-testid=\"nothing-waits\""), "{page:?}");
-    // What any page can make a browser post.
+    // Any page can make a browser send this request.
     let posted = ask(&console.address, "POST", "/approvals/abcd/approve", &headers, "{}").await;
     assert_eq!((posted.status, &posted.json()["code"]), (403, &json!("csrf")));
-    // What it needs besides was said once, and stands on no page.
+    // The proof that it also needs was sent once and is on no page.
     assert!(!page.body.contains(&proof), "{page:?}");
     let headers = [("Cookie", &*cookie), ("X-Candor-Csrf", &*proof)];
     let posted = ask(&console.address, "POST", "/approvals/abcd/approve", &headers, "{}").await;
-    assert_eq!(posted.status, 400, "let in, and asked which question: {posted:?}");
+    assert_eq!(posted.status, 400, "accepted, but the body names no version: {posted:?}");
     let wrong = [("Authorization", "Bearer guessed")];
     assert_eq!(ask(&console.address, "GET", "/approvals", &wrong, "").await.status, 401);
     console.get("/approvals").await;
     console.get("/approvals/grants").await;
-    assert_eq!(console.ask("GET", "/tools", &Value::Null).await.status, 404, "there is no server");
+    assert_eq!(console.ask("GET", "/tools", &Value::Null).await.status, 404, "no server");
 }
 
 #[tokio::test]
-async fn a_signal_ends_it_also_while_somebody_listens() {
+async fn signal_ends_a_console_with_an_open_event_stream() {
     let served = Served::new("console, ends");
     let _host = host(&served).await;
     let console = Console::of(&served).await;
@@ -186,13 +186,13 @@ async fn a_signal_ends_it_also_while_somebody_listens() {
     console.program.terminate();
     let mut rest = String::new();
     bounded("the stream ends", stream.read_to_string(&mut rest)).await.unwrap();
-    assert!(rest.ends_with("0\r\n\r\n"), "it is ended, not cut off: {rest:?}");
+    assert!(rest.ends_with("0\r\n\r\n"), "the stream is completed, not cut off: {rest:?}");
     let ended = console.program.ended().await;
     assert_eq!(ended.status.code(), Some(0), "{:?}", ended.stderr);
 }
 
 #[tokio::test]
-async fn where_nothing_can_be_shown_it_says_why() {
+async fn console_that_cannot_start_reports_the_reason() {
     let refused = |ended: &Ended, code: i32, parts: &[&str]| {
         let said = ended.stderr.join("\n");
         assert_eq!(ended.status.code(), Some(code), "{said}");
@@ -202,7 +202,7 @@ async fn where_nothing_can_be_shown_it_says_why() {
     };
     let nowhere = folder("console, no ledger").join("ledger.db");
     refused(&output(&mut command(&nowhere)).await, 1, &["ledger.db", "no ledger exists here"]);
-    assert!(!nowhere.exists(), "to look makes none");
+    assert!(!nowhere.exists(), "reading creates no ledger");
     refused(
         &output(&mut command("memory:")).await,
         2,
@@ -211,7 +211,7 @@ async fn where_nothing_can_be_shown_it_says_why() {
 
     let served = Served::new("console, refused");
     let _host = host(&served).await;
-    // Until there is a ledger.
+    // Waits until the ledger exists.
     Console::of(&served).await;
     for address in ["0.0.0.0:0", "[::]:0"] {
         let mut command = Command::new(env!("CARGO_BIN_EXE_candor"));

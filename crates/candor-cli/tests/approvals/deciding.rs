@@ -18,7 +18,7 @@ fn approve_without_a_terminal_decides_nothing() {
     for flag in ["--yes", "-y", "--force"] {
         ledger.approvals(&["approve", "order-17", flag]).refused(2);
     }
-    // A pipe that says yes is no person.
+    // A pipe that answers yes is not a user.
     let mut piped = std::process::Command::new("sh");
     piped.args(["-c", "yes | \"$0\" approvals approve order-17 --ledger \"$1\""]);
     piped.arg(env!("CARGO_BIN_EXE_candor")).arg(ledger.place.named());
@@ -30,7 +30,7 @@ fn approve_without_a_terminal_decides_nothing() {
 }
 
 #[test]
-fn a_yes_lets_it_start_once() {
+fn approval_lets_the_call_start_once() {
     let ledger = Ledger::asking("approve");
     let mut terminal = at_terminal(&ledger, &["approve", &short("order-17")]);
     terminal.says(
@@ -38,7 +38,7 @@ fn a_yes_lets_it_start_once() {
     );
     assert!(terminal.text().contains("\"path\": \"notes/a.txt\""), "{}", terminal.text());
     assert!(terminal.text().contains("claims to be: claude 9.9"), "{}", terminal.text());
-    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting, "not before they say so");
+    assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting, "not before the answer");
     terminal.types("y");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
@@ -65,7 +65,7 @@ fn a_yes_lets_it_start_once() {
 }
 
 #[test]
-fn anything_but_a_yes_decides_nothing() {
+fn empty_answer_or_no_leaves_the_request_open() {
     let ledger = Ledger::asking("no yes");
     for said in ["", "n", " NO "] {
         let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
@@ -103,7 +103,7 @@ fn prompt_asks_again_until_it_understands_the_answer() {
 }
 
 #[test]
-fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
+fn approve_prompt_accepts_deny_but_not_the_reverse() {
     let ledger = Ledger::asking("other word");
     let id = short("order-17");
     let mut terminal = at_terminal(&ledger, &["deny", "order-17"]);
@@ -114,7 +114,7 @@ fn approve_prompt_takes_a_denial_and_deny_prompt_no_approval() {
     let told = format!("still open. To approve it: candor approvals approve {id}");
     assert!(text.contains(&told), "{text}");
     assert_eq!(ledger.state("order-17").kind(), StateKind::Waiting);
-    // Also where others would be let through: a denial permits nothing.
+    // With `--for`, too: a denial creates no grant.
     let mut terminal = at_terminal(&ledger, &["approve", "order-17", "--for", "15m"]);
     terminal.says("[y/N]");
     terminal.types("deny");
@@ -136,12 +136,12 @@ fn deny_without_a_terminal_denies() {
         }
         other => panic!("{other:?}"),
     }
-    // What is decided stays decided.
+    // A decision is final.
     ledger.approvals(&["deny", "order-17", "--by", "petra"]).refused(1);
 }
 
 #[test]
-fn what_was_typed_before_the_question_is_no_answer() {
+fn input_typed_before_the_prompt_is_discarded() {
     let ledger = Ledger::asking("typed ahead");
     let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
     terminal.types("y");
@@ -154,7 +154,7 @@ fn what_was_typed_before_the_question_is_no_answer() {
 }
 
 #[test]
-fn a_no_has_a_reason_for_the_caller() {
+fn denial_gives_the_caller_its_reason() {
     let ledger = Ledger::asking("deny");
     let mut terminal =
         at_terminal(&ledger, &["deny", "order-17", "--reason", "not on a Friday", "--json"]);
@@ -178,7 +178,7 @@ fn a_no_has_a_reason_for_the_caller() {
 }
 
 #[test]
-fn a_question_that_has_changed_is_not_decided() {
+fn changed_request_is_not_decided() {
     let ledger = Ledger::asking("stale");
     let mut terminal = at_terminal(&ledger, &["approve", "order-17"]);
     terminal.says("[y/N]");
@@ -192,7 +192,7 @@ fn a_question_that_has_changed_is_not_decided() {
 }
 
 #[test]
-fn who_was_quicker_is_named() {
+fn second_decision_names_the_first_reviewer() {
     let ledger = Ledger::asking("quicker");
     let mut slow = at_terminal(&ledger, &["deny", "order-17"]);
     slow.says("[y/N]");
@@ -208,7 +208,7 @@ fn who_was_quicker_is_named() {
 }
 
 #[test]
-fn what_cannot_be_read_can_be_denied_only() {
+fn unreadable_request_can_only_be_denied() {
     let ledger = Ledger::new("approvals, unreadable at a terminal");
     ledger.ask("order-17", "no JSON", TOOL_AS_IT_WAS);
     let (code, text) = at_terminal(&ledger, &["approve", "order-17"]).ended();
@@ -222,7 +222,7 @@ fn what_cannot_be_read_can_be_denied_only() {
 }
 
 #[test]
-fn at_a_terminal_what_deletes_stands_out() {
+fn terminal_highlights_calls_that_delete() {
     let ledger = Ledger::asking("colour");
     let mut command = ledger.command(&["show", "order-17"]);
     command.env_remove("NO_COLOR").env("TERM", "xterm");

@@ -54,11 +54,11 @@ impl Host {
 }
 
 #[tokio::test]
-async fn approved_it_is_done_once() {
+async fn approved_call_runs_once() {
     let mut host = Host::new("approvals, served").await;
     host.delete(1, "notes/a.txt").await;
     host.served.waiting().await;
-    assert!(host.served.has("notes/a.txt"), "nothing happens before somebody says so");
+    assert!(host.served.has("notes/a.txt"), "nothing runs before the approval");
     let text = host.served.decide(&["approve"], "\"path\": \"notes/a.txt\"").await;
     assert!(text.contains("claims to be: tester 1"), "{text}");
     assert!(text.contains("Deletes"), "{text}");
@@ -66,7 +66,7 @@ async fn approved_it_is_done_once() {
     assert_ne!(answer["result"]["isError"], true, "{answer}");
     assert!(!host.served.has("notes/a.txt"));
 
-    // The approval is used up: the same call again is another one, and a person is asked anew.
+    // The approval is used. The same call again needs another one.
     host.served.write("notes/a.txt", "new");
     host.delete(2, "notes/a.txt").await;
     host.served.decide(&["deny", "--reason", "it is new"], "notes/a.txt").await;
@@ -77,7 +77,7 @@ async fn approved_it_is_done_once() {
 }
 
 #[tokio::test]
-async fn who_comes_back_with_the_same_call_finds_what_was_decided() {
+async fn approval_applies_after_the_server_restarts() {
     let mut host = Host::new("approvals, later").await;
     let keyed = || json!({"dev.candor/idempotencyKey": "tidy-up"});
     host.delete_with(1, "notes/a.txt", keyed()).await;
@@ -85,13 +85,13 @@ async fn who_comes_back_with_the_same_call_finds_what_was_decided() {
     let mut host = host.restarted().await;
     assert!(host.served.has("notes/a.txt"));
     host.served.decide(&["approve"], "  key        tidy-up\n").await;
-    assert!(host.served.has("notes/a.txt"), "an approval starts nothing by itself");
+    assert!(host.served.has("notes/a.txt"), "an approval alone starts nothing");
     host.delete_with(1, "notes/a.txt", keyed()).await;
     let first = host.answer(1).await;
     assert_ne!(first["result"]["isError"], true, "{first}");
     assert!(!host.served.has("notes/a.txt"));
 
-    // The key again: the first result, nobody is asked, nothing is done.
+    // The same key again: the first result replays, and nothing runs.
     host.served.write("notes/a.txt", "new");
     host.delete_with(2, "notes/a.txt", keyed()).await;
     let again = host.answer(2).await;
@@ -100,7 +100,7 @@ async fn who_comes_back_with_the_same_call_finds_what_was_decided() {
 }
 
 #[tokio::test]
-async fn permitted_for_a_while_nobody_is_asked() {
+async fn call_under_a_grant_runs_without_approval() {
     let mut host = Host::new("approvals, permitted").await;
     host.delete(1, "notes/a.txt").await;
     host.served.decide(&["approve", "--for", "5m", "--under", "path=notes"], "or inside it").await;

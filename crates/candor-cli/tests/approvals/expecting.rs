@@ -106,7 +106,7 @@ async fn grant_before_the_call_makes_the_command_line_ask() {
         let waits = ended(&site.call(tool, "notes/a.txt", &[]).await, 3);
         assert!(waits.contains("approval_required"), "{waits}");
         site.served.decide(&["approve", "--for", "15m", "--under", "path=notes"], "notes").await;
-        // The approval is of the first call, and the grant covers the others.
+        // The approval covers the first call, and the grant covers the others.
         assert_eq!(site.next(tool, "notes/b.txt").await, "confirm");
         let refused = ended(&site.call(tool, "notes/b.txt", &[]).await, 3);
         assert!(site.served.has("notes/b.txt"), "{refused}");
@@ -119,12 +119,12 @@ async fn grant_before_the_call_makes_the_command_line_ask() {
         site.served.write("notes/b.txt", "again");
         assert_eq!(site.next(tool, "notes/b.txt").await, "ask");
         ended(&site.call(tool, "notes/b.txt", &["--yes"]).await, 3);
-        assert!(site.served.has("notes/b.txt"), "--yes does not answer the server's question");
+        assert!(site.served.has("notes/b.txt"), "--yes does not answer the server");
     }
 }
 
 #[tokio::test]
-async fn grant_between_question_and_call_makes_the_command_line_ask() {
+async fn grant_between_evaluation_and_call_makes_the_command_line_ask() {
     for (tool, flags) in TOOLS {
         let site = Site::new(&format!("expecting, between {tool}"), flags).await;
         ended(&site.call(tool, "notes/a.txt", &[]).await, 3);
@@ -135,7 +135,7 @@ async fn grant_between_question_and_call_makes_the_command_line_ask() {
             let words = ["approve", "--for", "15m", "--under", "path=notes"];
             served.decide(&words, "notes").await;
             call.send(()).unwrap();
-            // The preview for the question here is a call, too.
+            // The preview for the confirmation is a call, too.
             while let Some(call) = calls.recv().await {
                 call.send(()).unwrap();
             }

@@ -86,25 +86,25 @@ async fn found_again_and_done_once(served: &Served, mut client: Client) {
     let queue = served.queue();
     assert_eq!(queue.len(), 1, "{queue:?}");
     assert!(queue[0]["id"].as_str().unwrap().starts_with(&operation), "{operation} {queue:?}");
-    assert_eq!(client.waits(note).await, operation, "the same question");
-    assert_eq!(served.queue(), queue, "nobody is asked twice");
-    assert_ne!(client.waits("notes/b.txt").await, operation, "another call is another question");
+    assert_eq!(client.waits(note).await, operation, "the same request");
+    assert_eq!(served.queue(), queue, "there is no second request");
+    assert_ne!(client.waits("notes/b.txt").await, operation, "another call is another request");
     assert_eq!(served.queue().len(), 2);
 
     served.decide_on(&["approve"], &operation, note);
-    assert!(served.has(note), "an approval starts nothing by itself");
+    assert!(served.has(note), "an approval alone starts nothing");
     let done = client.delete(note).await;
     assert_ne!(done["result"]["isError"], true, "{done}");
     assert!(!served.has(note));
-    // It was for one call.
+    // The approval was for one call.
     served.write(note, "new");
     client.waits(note).await;
     assert!(served.has(note) && served.has("notes/b.txt"));
 }
 
-/// The default is longer than anybody here waits: that there is an answer at all is the flag's doing.
+/// The default is longer than this test waits, so any response proves that the flag works.
 #[tokio::test]
-async fn over_stdio_it_is_held_as_long_as_the_flag_says() {
+async fn hold_flag_limits_the_wait_over_stdio() {
     for (hold, era) in [("0", Era::Legacy), ("40ms", Era::Modern)] {
         let served = Served::new(&format!("held, stdio, {era:?}"));
         let program = Program::start(&mut served.command(&["--stdio", "--hold", hold]));
@@ -113,7 +113,7 @@ async fn over_stdio_it_is_held_as_long_as_the_flag_says() {
 }
 
 #[tokio::test]
-async fn over_http_it_is_held_as_long_as_the_flag_says() {
+async fn hold_flag_limits_the_wait_over_http() {
     for (hold, era) in [("40ms", Era::Legacy), ("0", Era::Modern)] {
         let served = Served::new(&format!("held, http, {era:?}"));
         let flags = ["--http", "127.0.0.1:0", "--hold", hold];
@@ -123,7 +123,7 @@ async fn over_http_it_is_held_as_long_as_the_flag_says() {
 }
 
 #[tokio::test]
-async fn a_variable_says_it_too() {
+async fn hold_variable_limits_the_wait() {
     let served = Served::new("held, variable");
     let program = Program::start(served.command(&["--stdio"]).env("CANDOR_HOLD", "0s"));
     Client::over_stdio(program, Era::Modern).await.waits("notes/a.txt").await;

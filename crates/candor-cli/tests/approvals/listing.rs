@@ -8,7 +8,7 @@ use crate::ledger::{Ledger, SAME, candor, folder, id, told, wait};
 use crate::questions::{DELETE, TOOL_AS_IT_WAS, short, shown};
 
 #[test]
-fn the_oldest_stands_first_with_what_it_would_do() {
+fn requests_are_listed_oldest_first_with_their_effect() {
     let ledger = Ledger::asking("listed");
     ledger.later(Duration::from_secs(1800));
     let reads = shown("{\"n\":1}")
@@ -32,9 +32,9 @@ fn the_oldest_stands_first_with_what_it_would_do() {
     }
 }
 
-/// What is proposed can be pasted as it stands.
+/// A suggested command can be pasted as printed.
 #[test]
-fn commands_that_are_proposed_name_the_ledger_that_was_named() {
+fn suggested_commands_repeat_the_ledger_flag() {
     let ledger = Ledger::asking("named again");
     let id = short("order-17");
     for words in [&[][..], &["show", "order-17"]] {
@@ -56,7 +56,7 @@ fn commands_that_are_proposed_name_the_ledger_that_was_named() {
 }
 
 #[test]
-fn that_nothing_waits_is_said() {
+fn empty_list_reports_no_approval_requests() {
     let ledger = Ledger::new("approvals, none");
     ledger.done(&id("order-17"));
     let listed = ledger.approvals(&[]);
@@ -69,7 +69,7 @@ fn that_nothing_waits_is_said() {
 }
 
 #[test]
-fn programs_get_what_is_stored_digit_for_digit() {
+fn json_output_keeps_every_digit_of_the_arguments() {
     let ledger = Ledger::new("approvals, json");
     let arguments = r#"{"amount":12345678901234567890123.10,"to":"x"}"#;
     ledger.ask("order-17", &shown(arguments), TOOL_AS_IT_WAS);
@@ -87,7 +87,7 @@ fn programs_get_what_is_stored_digit_for_digit() {
 }
 
 #[test]
-fn a_long_call_is_cut_in_the_list_only() {
+fn long_arguments_are_cut_only_in_the_list() {
     let ledger = Ledger::new("approvals, long");
     let long = format!("{{\"text\":\"{}END\"}}", "x".repeat(5000));
     ledger.ask("order-17", &shown(&long), TOOL_AS_IT_WAS);
@@ -96,7 +96,7 @@ fn a_long_call_is_cut_in_the_list_only() {
 }
 
 #[test]
-fn history_tells_of_approvals_in_words() {
+fn history_shows_each_step_of_an_approval() {
     let ledger = Ledger::asking("in history");
     let state = |words: &str| {
         let listed = ledger.history(&[]);

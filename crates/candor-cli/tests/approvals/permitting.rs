@@ -18,7 +18,7 @@ fn kept(ledger: &Ledger) -> Vec<Grant> {
 }
 
 #[test]
-fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
+fn grant_is_described_before_it_is_confirmed() {
     let ledger = Ledger::asking("grant");
     let mut terminal = approve(&ledger, &["--under", "path=notes"]);
     terminal.says("start, and those like it? [y/N]");
@@ -28,7 +28,7 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
     ] {
         assert!(terminal.text().contains(part), "{part} in {}", terminal.text());
     }
-    assert_eq!(kept(&ledger), [], "not before they say so");
+    assert_eq!(kept(&ledger), [], "not before the answer");
     terminal.types("y");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
@@ -45,7 +45,7 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
     assert!(listed.text().contains("is \"notes\" or inside it"), "{}", listed.stdout);
     let line = ledger.approvals(&["grants", "--json"]).json();
     assert_eq!((&line["active"], &line["pattern"]), (&json!(true), &pattern));
-    assert_eq!(line["binding"], TOOL_AS_IT_WAS.to_string(), "what was looked at");
+    assert_eq!(line["binding"], TOOL_AS_IT_WAS.to_string(), "the binding of the reviewed request");
 
     let revoked = ledger.approvals(&["revoke", &digits[..8], "--by", "petra"]);
     assert!(revoked.text().contains("revoked by petra"), "{}", revoked.stdout);
@@ -63,7 +63,7 @@ fn it_is_told_in_words_before_it_is_asked_and_can_be_taken_back() {
 }
 
 #[test]
-fn what_an_older_program_has_given_is_listed_as_void() {
+fn grant_without_a_binding_is_listed_as_inactive() {
     let ledger = Ledger::asking("grant void");
     let mut terminal = approve(&ledger, &[]);
     terminal.says("[y/N]");
@@ -78,7 +78,7 @@ fn what_an_older_program_has_given_is_listed_as_void() {
 }
 
 #[test]
-fn without_more_it_is_for_exactly_these_arguments() {
+fn grant_covers_exactly_the_arguments_by_default() {
     let ledger = Ledger::asking("grant exactly");
     let mut terminal = approve(&ledger, &[]);
     terminal.says("path is \"notes/a.txt\"");
@@ -96,7 +96,7 @@ fn without_more_it_is_for_exactly_these_arguments() {
 }
 
 #[test]
-fn what_is_refused_permits_nothing() {
+fn failed_approval_stores_no_grant() {
     let ledger = Ledger::asking("grant stale");
     let mut terminal = approve(&ledger, &[]);
     terminal.says("[y/N]");
@@ -109,7 +109,7 @@ fn what_is_refused_permits_nothing() {
 }
 
 #[test]
-fn a_pattern_that_does_not_fit_the_call_is_a_mistake() {
+fn grant_pattern_that_does_not_match_the_call_is_a_usage_error() {
     let ledger = Ledger::asking("grant mistakes");
     for words in [
         &["--any", "nobody"][..],
@@ -130,7 +130,7 @@ fn a_pattern_that_does_not_fit_the_call_is_a_mistake() {
 }
 
 #[test]
-fn of_a_secret_only_any_value_can_be_permitted() {
+fn grant_for_a_secret_must_allow_any_value() {
     let ledger = Ledger::new("approvals, grant of a secret");
     let arguments = r#"{"user":"ada","password":"•••• (7 characters)"}"#;
     let asked = crate::questions::shown(&format!(r#"{arguments},"secrets":["password"]"#));

@@ -44,7 +44,7 @@ fn waits(answer: &Value) {
 }
 
 #[tokio::test]
-async fn every_way_to_decide_shows_it() {
+async fn every_approval_channel_shows_the_preview() {
     let served = Served::new("previewed");
     let mut host = Host::of(&served);
     waits(&host.manage(json!({"action": "delete", "path": NOTE})).await);
@@ -53,12 +53,12 @@ async fn every_way_to_decide_shows_it() {
     let id = item["id"].as_str().unwrap();
     let shown = told(&mut served.approvals(&["show", &id[..8]]));
     assert!(shown.text().contains(DELETE), "{}", shown.stdout);
-    // The client's own person is told the same.
+    // The user of the client sees the same.
     let asked = json!({"action": "delete", "path": NOTE});
     let asked = host.call("manage_files", asked, json!({"elicitation": {}})).await;
     assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
     assert!(asked.to_string().contains(DELETE), "{asked}");
-    // And the other tool that destroys.
+    // The other destructive tool.
     let over = json!({"action": "move_over", "from": NOTE, "to": "notes/b.txt"});
     waits(&host.call("move_files", over, json!({})).await);
     let words = "Move notes/a.txt (4 bytes) over notes/b.txt (4 bytes); the current content of notes/b.txt is lost.";
@@ -67,7 +67,7 @@ async fn every_way_to_decide_shows_it() {
 }
 
 #[tokio::test]
-async fn what_would_be_lost_and_what_would_come_is_shown() {
+async fn preview_of_a_replace_shows_old_and_new_lines() {
     let served = Served::new("previewed, replaced");
     let mut host = Host::of(&served);
     served.write(NOTE, "first\nold \u{1b}[2J\nlast\n");
@@ -80,7 +80,7 @@ async fn what_would_be_lost_and_what_would_come_is_shown() {
 }
 
 #[tokio::test]
-async fn a_yes_does_not_hold_for_a_file_that_has_changed() {
+async fn approval_is_stale_once_the_file_changes() {
     let served = Served::new("previewed, changed");
     let mut host = Host::of(&served);
     let delete = || json!({"action": "delete", "path": NOTE});
@@ -88,7 +88,7 @@ async fn a_yes_does_not_hold_for_a_file_that_has_changed() {
     served.decide(&["approve"], DELETE).await;
     served.write(NOTE, "what somebody has written meanwhile");
     waits(&host.manage(delete()).await);
-    assert!(served.has(NOTE), "that was not what they said yes to");
+    assert!(served.has(NOTE), "the approval covered the earlier content");
     let now = "Delete notes/a.txt (35 bytes, text). It cannot be undone.";
     served.decide(&["approve"], now).await;
     let done = host.manage(delete()).await;
@@ -98,7 +98,7 @@ async fn a_yes_does_not_hold_for_a_file_that_has_changed() {
 
 /// `cp -p`, `rsync -t` and `tar x` write other bytes and set the old time.
 #[tokio::test]
-async fn approval_of_a_file_is_stale_once_its_bytes_change_at_the_same_time() {
+async fn approval_is_stale_if_the_bytes_change_but_not_the_file_time() {
     for (name, approved) in [("notes/a.txt", "text"), ("notes/plain", "text")] {
         for replaced in [false, true] {
             let served = Served::new(&format!("previewed, same time {name} {replaced}"));

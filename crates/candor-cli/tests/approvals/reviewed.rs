@@ -72,12 +72,12 @@ async fn approval_is_used_up_before_a_grant() {
     let (ask, start) = ((&json!("ask"), &Value::Null), (&json!("start"), &json!("olga")));
     assert_eq!(events[..3], [ask, (&json!("decide"), &json!("olga")), start], "{done}");
 
-    // The next call like it runs under the grant, and says so.
+    // The next such call runs under the grant, and its audit row names it.
     served.write(NOTE, "again");
     assert_eq!(text(&host.delete(NOTE).await), "Deleted notes/a.txt");
     let rows = told(&mut history(&served, &["--rows", "--json", "--limit", "1"])).json();
     assert!(rows["note"].as_str().is_some_and(|note| note.contains("grant ")), "{rows}");
-    assert_eq!(operation(&served, &id)["attempts"], 1, "that was another call");
+    assert_eq!(operation(&served, &id)["attempts"], 1, "the second call is another operation");
 }
 
 #[tokio::test]
@@ -143,7 +143,7 @@ async fn denied_call_stays_denied_in_history_and_may_ask_again() {
 }
 
 #[tokio::test]
-async fn keep_arguments_says_what_history_shows() {
+async fn keep_arguments_flag_controls_the_arguments_in_history() {
     for (which, kept) in [("decided", true), ("none", false)] {
         let served = Served::new(&format!("reviewed, {which}"));
         let mut host = Host::of(&served, &["--keep-arguments", which]);

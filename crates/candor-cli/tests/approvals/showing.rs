@@ -6,7 +6,7 @@ use crate::ledger::{Ledger, id};
 use crate::questions::{DELETE, TOOL_AS_IT_WAS, short, shown};
 
 #[test]
-fn whose_words_they_are_is_said() {
+fn show_attributes_each_text_to_its_author() {
     let ledger = Ledger::asking("shown");
     for name in [&short("order-17")[..], "order-17"] {
         let told = ledger.approvals(&["show", name]);
@@ -27,7 +27,7 @@ fn whose_words_they_are_is_said() {
 }
 
 #[test]
-fn whether_the_call_can_be_undone_is_said() {
+fn show_reports_whether_the_call_can_be_undone() {
     let ledger = Ledger::new("approvals, undo");
     for (key, undo, said) in [
         (
@@ -66,7 +66,7 @@ fn whether_the_call_can_be_undone_is_said() {
 }
 
 #[test]
-fn hostile_text_stands_as_an_escape() {
+fn hostile_text_is_escaped() {
     let ledger = Ledger::new("approvals, hostile");
     let asked = shown("{\"path\":\"\u{202e}txt.a\\u001b[2J\u{9b}\"}")
         .replace("claude 9.9", "x\\n  caller     root\u{200d}")
@@ -85,7 +85,7 @@ fn hostile_text_stands_as_an_escape() {
 }
 
 #[test]
-fn what_cannot_be_read_is_shown_as_it_is() {
+fn unreadable_request_is_shown_as_stored() {
     let ledger = Ledger::new("approvals, unreadable");
     ledger.ask("order-17", "no \u{1b} JSON", TOOL_AS_IT_WAS);
     let told = ledger.approvals(&["show", "order-17"]);
@@ -96,13 +96,13 @@ fn what_cannot_be_read_is_shown_as_it_is() {
 }
 
 #[test]
-fn what_does_not_wait_is_said_to_stand_elsewhere() {
+fn show_without_an_open_request_reports_the_state() {
     let ledger = Ledger::new("approvals, elsewhere");
     ledger.done(&id("order-17"));
     let refused = ledger.approvals(&["show", "order-17"]);
     assert!(refused.refused(1).contains("State: Succeeded"), "{}", refused.stderr);
     ledger.approvals(&["show", "ffff0000"]).refused(1);
-    // The same question again is no second one.
+    // The same request again is not a second one.
     assert!(matches!(
         ledger.ask("a", &shown(DELETE), Binding([3; 32])),
         EventReply::Waiting { .. }

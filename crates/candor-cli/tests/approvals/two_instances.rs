@@ -132,7 +132,7 @@ fn is_replayed(answer: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn an_operator_decides_and_who_waits_at_either_instance_is_told() {
+async fn operator_decision_reaches_callers_at_both_replicas() {
     let Some(site) = Site::new("operator") else { return };
     let both = site.two().await;
     for (at, instance) in both.iter().enumerate() {
@@ -151,7 +151,7 @@ async fn an_operator_decides_and_who_waits_at_either_instance_is_told() {
         let answer = stream.answer(1).await;
         assert_eq!(code(&answer), "denied", "{answer}");
         assert!(text(&answer).contains("not this one"), "{answer}");
-        // The denial stands at the other one, too.
+        // The denial applies at the other replica, too.
         let there = both[1 - at].send(&adding(&line, None)).await.answer(1).await;
         assert_eq!(code(&there), "denied", "{there}");
         assert_eq!(site.starts(&line), 0);
@@ -159,7 +159,7 @@ async fn an_operator_decides_and_who_waits_at_either_instance_is_told() {
 }
 
 #[tokio::test]
-async fn what_the_one_has_asked_may_be_answered_at_the_other() {
+async fn client_may_answer_at_another_replica_with_the_same_secret() {
     let Some(site) = Site::new("client") else { return };
     let [one, other] = site.two().await;
     let stranger = site.instance(ANOTHER).await;
@@ -170,9 +170,9 @@ async fn what_the_one_has_asked_may_be_answered_at_the_other() {
         let asked = one.send(&asking(&call)).await.answer(1).await;
         assert_eq!(asked["result"]["resultType"], "input_required", "{asked}");
         let answer = answering(&call, &asked["result"]["requestState"], decision);
-        assert_eq!(site.served.queue().len(), 1, "one question, however many are told of it");
+        assert_eq!(site.served.queue().len(), 1, "one request, whichever channel asks");
 
-        // Who does not share the secret cannot know that it was asked.
+        // A replica with another secret refuses the state.
         let refused = post(&stranger.address, &answer, &[BEARER]).await.json();
         assert_eq!(refused["error"]["code"], -32602, "{refused}");
         assert_eq!((site.served.queue().len(), site.starts(line)), (1, 0));
@@ -182,7 +182,7 @@ async fn what_the_one_has_asked_may_be_answered_at_the_other() {
         if decision == "approve" {
             assert!(is_done(&there) && is_done(&here), "{there} {here}");
             assert_eq!(there["result"]["content"], here["result"]["content"]);
-            assert_ne!(is_replayed(&there), is_replayed(&here), "one of them has done it");
+            assert_ne!(is_replayed(&there), is_replayed(&here), "exactly one replica ran it");
         } else {
             assert_eq!((code(&there), code(&here)), (&json!("denied"), &json!("denied")));
         }
@@ -206,7 +206,7 @@ async fn decide(store: &dyn Store, decision: Review) -> bool {
 }
 
 #[tokio::test]
-async fn one_approval_is_used_at_one_of_them() {
+async fn approval_is_used_at_only_one_replica() {
     let Some(site) = Site::new("race") else { return };
     let [one, other] = site.two().await;
     let store = site.store();
@@ -219,27 +219,27 @@ async fn one_approval_is_used_at_one_of_them() {
             waits(&mut there).await;
             assert!(decide(&*store, Review::Approve).await, "{line}");
             let both = async { tokio::join!(here.answer(1), there.answer(1)) };
-            // Whose call had no key and did not get it is asked about anew: another call, and that one is denied.
+            // A call without a key that did not get the approval is another call. Its new request is denied.
             let deny = async {
                 loop {
                     decide(&*store, Review::Deny { reason: None }).await;
                     tokio::time::sleep(Duration::from_millis(10)).await;
                 }
             };
-            let (here, there) = bounded("both are told", async {
+            let (here, there) = bounded("both are answered", async {
                 tokio::select! {
                     both = both => both,
-                    () = deny => unreachable!("it has no end"),
+                    () = deny => unreachable!("the loop does not end"),
                 }
             })
             .await;
             assert_eq!(site.starts(&line), 1, "{here} {there}");
             let did = [&here, &there].map(|told| is_done(told) && !is_replayed(told));
-            assert!(did[0] != did[1], "one of them has done it: {here} {there}");
+            assert!(did[0] != did[1], "exactly one replica ran it: {here} {there}");
             let rest = if did[0] { &there } else { &here };
             match key {
                 Some(_) => assert!(is_replayed(rest), "{rest}"),
-                // Another call, which is told so, or asked about; never what came of the first.
+                // Another call: denied or waiting for approval, never the result of the first.
                 None => {
                     let told = code(rest).as_str();
                     assert!(matches!(told, Some("denied" | "approval_required")), "{rest}");

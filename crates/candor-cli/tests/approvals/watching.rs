@@ -10,7 +10,7 @@ use crate::questions::{DELETE, TOOL_AS_IT_WAS, TOOL_CHANGED, short, shown};
 use crate::terminal::Terminal;
 
 #[test]
-fn what_comes_is_decided_at_once() {
+fn watch_decides_requests_as_they_arrive() {
     let ledger = Ledger::asking("watch");
     let mut terminal = Terminal::of(ledger.command(&["watch", "--by", "olga"]));
     terminal.says("[a]pprove, [d]eny, [s]kip:");
@@ -37,7 +37,7 @@ fn what_comes_is_decided_at_once() {
     terminal.types("s");
     terminal.says(&format!("{}  skipped", short("order-19")));
     assert_eq!(ledger.state("order-19").kind(), StateKind::Waiting);
-    // What is skipped is not asked again, but what has changed is.
+    // A skipped request does not appear again until it changes.
     ledger.ask("order-19", &shown("{\"n\":19.5}"), TOOL_CHANGED);
     terminal.says("\"n\": 19.5");
     terminal.says_times("[s]kip:", 5);
@@ -46,7 +46,7 @@ fn what_comes_is_decided_at_once() {
 }
 
 #[test]
-fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_another() {
+fn watch_drops_a_request_that_is_decided_elsewhere() {
     let ledger = Ledger::asking("watch elsewhere");
     let mut terminal = Terminal::of(ledger.command(&["watch"]));
     terminal.says("[s]kip:");
@@ -55,7 +55,7 @@ fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_anoth
     other.types("y");
     assert_eq!(other.ended().0, Some(0));
     terminal.says("no longer needs approval");
-    // An answer that comes too late, and then another question.
+    // A late answer, and then another request.
     terminal.types("a");
     ledger.ask("order-18", &shown(DELETE), TOOL_AS_IT_WAS);
     terminal.says_times("[s]kip:", 2);
@@ -65,9 +65,9 @@ fn what_is_decided_elsewhere_is_no_longer_asked_and_no_answer_is_taken_for_anoth
     terminal.interrupt();
 }
 
-/// As shells start what they start in the background.
+/// Shells start background programs this way.
 #[test]
-fn ctrl_c_ends_it_also_where_signals_were_ignored_before() {
+fn ctrl_c_ends_watch_even_if_sigint_was_ignored() {
     let ledger = Ledger::asking("watch ignored");
     let mut command = std::process::Command::new("sh");
     command.args(["-c", "trap '' INT; exec \"$0\" approvals watch --ledger \"$1\""]);
@@ -79,7 +79,7 @@ fn ctrl_c_ends_it_also_where_signals_were_ignored_before() {
 }
 
 #[test]
-fn without_a_terminal_it_only_tells() {
+fn watch_without_a_terminal_only_prints() {
     let ledger = Ledger::asking("watch pipe");
     let mut child = ledger
         .command(&["watch", "--json"])

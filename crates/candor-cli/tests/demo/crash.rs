@@ -21,7 +21,7 @@ fn place(lines: &[String], what: &str) -> usize {
 }
 
 #[tokio::test]
-async fn a_server_that_is_killed_has_charged_once() {
+async fn killed_server_charges_once() {
     let machine = Machine::new("crash");
     for _ in 0..3 {
         let ended = told(&machine, &[]).await;
@@ -47,7 +47,7 @@ async fn a_server_that_is_killed_has_charged_once() {
 }
 
 #[tokio::test]
-async fn programs_read_the_same() {
+async fn crash_json_has_the_same_facts() {
     let machine = Machine::new("crash, json");
     let ended = told(&machine, &["--json"]).await;
     let [line] = &ended.stdout[..] else { panic!("one line: {:?}", ended.stdout) };
@@ -64,12 +64,12 @@ async fn programs_read_the_same() {
 }
 
 #[tokio::test]
-async fn what_it_tells_stands_in_the_world_that_it_leaves() {
+async fn crash_with_keep_leaves_the_ledger_that_it_describes() {
     let machine = Machine::new("crash, kept");
     let ended = told(&machine, &["--keep"]).await;
     let [world] = &machine.worlds()[..] else { panic!("one world") };
     assert_eq!(ended.stderr, [format!("kept: {}", world.display())]);
-    // The line that it prints, as a shell reads it.
+    // The printed command, as a shell parses it.
     let stays = "The ledger is kept: candor ";
     let line = &ended.stdout[place(&ended.stdout, stays)];
     let (words, ledger) = line.strip_prefix(stays).unwrap().split_once(" --ledger ").unwrap();
@@ -118,7 +118,7 @@ async fn crash_refuses_flags_that_it_does_not_use() {
 }
 
 #[tokio::test]
-async fn the_settings_of_the_users_own_servers_do_not_change_it() {
+async fn crash_ignores_the_users_server_variables() {
     let machine = Machine::new("crash, set");
     let mut command = machine.demo(&["--crash"]);
     command.env("CANDOR_ASK", "always").env("CANDOR_LEDGER", "memory:").env("CANDOR_HTTP", "1");
@@ -128,7 +128,7 @@ async fn the_settings_of_the_users_own_servers_do_not_change_it() {
 }
 
 #[tokio::test]
-async fn told_to_stop_it_leaves_nothing() {
+async fn stopped_crash_demo_leaves_nothing() {
     let machine = Machine::new("crash, stopped");
     let program = Program::start(&mut machine.demo(&["--crash"]));
     while machine.worlds().is_empty() {

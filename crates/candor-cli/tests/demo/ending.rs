@@ -9,14 +9,14 @@ use crate::process::Program;
 use crate::{Demo, Machine};
 
 #[tokio::test]
-async fn everything_is_in_its_folder_and_goes_with_it() {
+async fn demo_removes_its_folder_when_it_ends() {
     let machine = Machine::new("goes");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;
     assert!(demo.world.join("ledger.db").is_file());
     demo.done("update_invoice", json!({"id": "inv_3", "amount_cents": 1})).await;
     let ledger = Connection::open(demo.world.join("ledger.db")).unwrap();
     let rows: i64 = ledger.query_row("SELECT count(*) FROM audit", [], |row| row.get(0)).unwrap();
-    assert!(rows > 0, "its calls stand in its own ledger");
+    assert!(rows > 0, "its calls are in its own ledger");
     drop(ledger);
     machine.is_untouched();
     demo.end().await;
@@ -25,7 +25,7 @@ async fn everything_is_in_its_folder_and_goes_with_it() {
 }
 
 #[tokio::test]
-async fn it_goes_whatever_the_signal_and_whenever_it_comes() {
+async fn demo_removes_its_folder_on_any_signal() {
     let machine = Machine::new("signals");
     for signal in ["-TERM", "-INT"] {
         // Once it is ready.
@@ -49,10 +49,10 @@ async fn it_goes_whatever_the_signal_and_whenever_it_comes() {
     machine.is_untouched();
 }
 
-/// Whoever runs the tests may have had them ignore the signal, or not.
+/// The test runner may ignore the signal, so this test sets what the demo inherits.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn it_goes_when_its_terminal_is_closed_unless_it_is_to_stay() {
+async fn demo_ends_on_hangup_unless_the_signal_is_ignored() {
     let machine = Machine::new("closed");
     let demo = |meant: &str| {
         let script = format!(
@@ -72,7 +72,7 @@ async fn it_goes_when_its_terminal_is_closed_unless_it_is_to_stay() {
     };
     let stays = Demo::of(&machine, &mut demo("SIG_IGN")).await;
     closes(&stays);
-    // Who does not stay answers what comes at once, and is gone by then.
+    // A demo that ends could still answer at once, but is gone after this pause.
     tokio::time::sleep(std::time::Duration::from_secs(1)).await;
     stays.ask("tools/list", &json!({})).await;
     stays.end().await;
@@ -84,7 +84,7 @@ async fn it_goes_when_its_terminal_is_closed_unless_it_is_to_stay() {
 }
 
 #[tokio::test]
-async fn it_goes_when_its_host_does() {
+async fn stdio_demo_removes_its_folder_when_its_host_leaves() {
     let machine = Machine::new("host");
     let mut program = Program::start(&mut machine.demo(&["--stdio"]));
     let listed = program.ask(&crate::modern(1, "tools/list", &json!({}))).await;
@@ -97,7 +97,7 @@ async fn it_goes_when_its_host_does() {
 }
 
 #[tokio::test]
-async fn it_goes_when_it_cannot_be_served() {
+async fn demo_that_cannot_start_removes_its_folder() {
     let machine = Machine::new("fails");
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let taken = taken.local_addr().unwrap().to_string();
@@ -113,7 +113,7 @@ async fn it_goes_when_it_cannot_be_served() {
 }
 
 #[tokio::test]
-async fn it_stays_if_somebody_wants_to_keep_it() {
+async fn keep_flag_keeps_the_demo_folder() {
     let machine = Machine::new("keep");
     let demo = Demo::start(&machine, &["--keep"]).await;
     let world = demo.world.clone();
@@ -128,7 +128,7 @@ async fn it_stays_if_somebody_wants_to_keep_it() {
 }
 
 #[tokio::test]
-async fn the_ledger_of_the_user_is_theirs_unless_they_name_it_here() {
+async fn demo_ignores_the_ledger_variable_but_not_the_flag() {
     let machine = Machine::new("ledger");
     let theirs = machine.at("theirs.db");
     let named = format!("sqlite:{}", theirs.display());

@@ -124,9 +124,9 @@ async fn replay(name: &str, document: &str) {
 }
 
 #[tokio::test]
-async fn whatever_the_demo_proposes_works() {
+async fn every_command_that_the_demo_suggests_works() {
     let machine = Machine::new("proposals");
-    // Nobody is there to say yes, and nobody waits for them.
+    // No operator approves, so no call is held.
     let demo = Demo::start(&machine, &["--hold", "0"]).await;
     let proposed: Vec<&str> = demo
         .said
@@ -137,12 +137,12 @@ async fn whatever_the_demo_proposes_works() {
     let proposed: Vec<&&str> =
         proposed.iter().filter(|line| !line.starts_with("candor demo ·")).collect();
     assert!(proposed.len() > 6, "{proposed:?}");
-    // Whoever has not installed it is told what the commands stand for.
+    // The alias makes the commands work without an installation.
     let alias = format!("alias candor={}", env!("CARGO_BIN_EXE_candor"));
     assert!(demo.said.iter().any(|line| line.trim() == alias), "{:?}", demo.said);
     for command in proposed {
         let (said, code) = run(&machine, command).await;
-        // The deletion waits for a yes: that is what it is there to show.
+        // The deletion needs approval: the demo shows this on purpose.
         let wanted =
             if command.contains("action=delete") && command.contains(" call ") { 3 } else { 0 };
         assert_eq!(code, Some(wanted), "{command}: {said}");
@@ -150,9 +150,9 @@ async fn whatever_the_demo_proposes_works() {
     demo.end().await;
 }
 
-/// A shell reads the alias twice: when it is made, and wherever it stands.
+/// A shell parses an alias twice: when it is defined and when it is used.
 #[tokio::test]
-async fn the_alias_leads_here_wherever_that_is() {
+async fn alias_starts_the_program_from_any_path() {
     let machine = Machine::new("alias");
     let program = machine.at("my tools/Ann's/candor");
     std::fs::create_dir_all(program.parent().unwrap()).unwrap();
@@ -171,7 +171,7 @@ async fn the_alias_leads_here_wherever_that_is() {
 }
 
 #[test]
-fn a_promise_is_held_to_the_letter() {
+fn tour_output_must_match_exactly() {
     let promised = |text: &str| text.lines().map(str::to_owned).collect::<Vec<_>>();
     let fits = |text: &str, said: &str| fits(&promised(text), &said.lines().collect::<Vec<_>>());
     assert!(fits("a …c\n…\nend", "a bbc\n1\n2\nend") && fits("…", "") && fits("a…", "a"));

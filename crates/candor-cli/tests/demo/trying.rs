@@ -12,7 +12,7 @@ fn names<'a>(list: &'a Value, member: &str) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn a_demo_says_where_it_is_and_what_to_try() {
+async fn demo_prints_its_addresses_and_commands() {
     let machine = Machine::new("says");
     let demo = Demo::start(&machine, &[]).await;
     let (address, world) = (&demo.address, demo.world.display());
@@ -22,7 +22,7 @@ async fn a_demo_says_where_it_is_and_what_to_try() {
     assert!(demo.said[0].contains(&*world.to_string()), "{:?}", demo.said);
     assert!(demo.said[0].ends_with("asks before: destructive"), "{:?}", demo.said);
     let mode = demo.world.metadata().unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o700, "nobody else looks into it");
+    assert_eq!(mode & 0o777, 0o700, "only its owner can open it");
     let commands: Vec<_> =
         demo.said.iter().filter_map(|line| line.trim().strip_prefix("candor ")).collect();
     for wanted in ["tools", "explain", "call", "resources", "read"] {
@@ -34,7 +34,7 @@ async fn a_demo_says_where_it_is_and_what_to_try() {
 }
 
 #[tokio::test]
-async fn what_there_is_to_try_is_true_of_this_demo() {
+async fn suggestions_match_the_flags_of_the_demo() {
     let machine = Machine::new("tips");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;
     assert!(demo.said[0].ends_with("asks before: never"), "{:?}", demo.said);
@@ -64,7 +64,7 @@ async fn demo_with_a_ledger_in_memory_proposes_no_approvals_command() {
 }
 
 #[tokio::test]
-async fn invoices_files_and_the_tree_are_one_world() {
+async fn demo_serves_invoices_files_and_resources_together() {
     let machine = Machine::new("world");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;
     let listed = demo.ask("tools/list", &json!({})).await;
@@ -98,10 +98,10 @@ async fn invoices_files_and_the_tree_are_one_world() {
 }
 
 #[tokio::test]
-async fn a_charge_with_one_key_is_made_once() {
+async fn retry_with_the_same_key_creates_one_invoice() {
     let machine = Machine::new("key");
     let demo = Demo::start(&machine, &[]).await;
-    // As the demo itself proposes it.
+    // As the demo itself suggests.
     let tip = demo.said.iter().find_map(|line| line.split_once("create_invoice customer_id="));
     let customer = tip.expect("a proposal").1.split(' ').next().unwrap();
     let charge = json!({"customer_id": customer, "amount_cents": 1999});
@@ -160,7 +160,7 @@ async fn create_invoice_has_one_effect_in_every_view() {
 }
 
 #[tokio::test]
-async fn void_invoice_declares_the_undo_that_its_text_mentions() {
+async fn declared_undo_matches_the_description() {
     let machine = Machine::new("undo");
     let demo = Demo::start(&machine, &[]).await;
     let listed = demo.ask("tools/list", &json!({})).await;
@@ -177,7 +177,7 @@ async fn void_invoice_declares_the_undo_that_its_text_mentions() {
 }
 
 #[tokio::test]
-async fn call_says_that_it_waits_for_the_lease_of_a_silent_server() {
+async fn call_reports_that_it_waits_for_the_lease_of_a_silent_server() {
     let machine = Machine::new("lease");
     let demo = Demo::start(&machine, &["--lease", "4s"]).await;
     let address = format!("http://{}/mcp", demo.address);
@@ -207,13 +207,13 @@ async fn call_says_that_it_waits_for_the_lease_of_a_silent_server() {
 }
 
 #[tokio::test]
-async fn a_deletion_waits_until_somebody_says_yes() {
+async fn deletion_waits_for_approval() {
     let machine = Machine::new("asks");
     let demo = Demo::start(&machine, &["--hold", "0", "--operators-only"]).await;
     let delete = json!({"path": "notes/old.md", "action": "delete"});
     let waits = demo.call("manage_files", delete.clone()).await;
     assert_eq!(waits["_meta"]["dev.candor/error"]["code"], "approval_required", "{waits}");
-    assert!(demo.has("notes/old.md"), "nothing happens before somebody says so");
+    assert!(demo.has("notes/old.md"), "nothing runs before the approval");
 
     let waiting = demo.operator("GET", "/approvals", &Value::Null).await.json();
     assert_eq!(waiting[0]["request"]["arguments"], delete);
@@ -226,7 +226,7 @@ async fn a_deletion_waits_until_somebody_says_yes() {
 }
 
 #[tokio::test]
-async fn a_migration_is_looked_at_before_it_is_done() {
+async fn migration_requires_a_preview() {
     let machine = Machine::new("preview");
     let demo = Demo::start(&machine, &["--ask", "never"]).await;
     let refunds = json!({"migration_id": "refunds"});

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use crate::ledger::{Ledger, candor, id, wait};
 
 #[test]
-fn every_row_with_all_its_members_the_earliest_first() {
+fn export_lists_every_row_oldest_first() {
     let ledger = Ledger::new("export");
     ledger.done(&id("order-17"));
     ledger.note("greet");
@@ -58,7 +58,7 @@ fn every_row_with_all_its_members_the_earliest_first() {
 }
 
 #[test]
-fn the_filters_of_the_list_hold() {
+fn export_accepts_the_filters_of_the_list() {
     let ledger = Ledger::new("export filters");
     ledger.done(&id("order-17"));
     ledger.lose(&id("order-18"));
@@ -99,7 +99,7 @@ fn writer() {
 }
 
 #[test]
-fn while_another_process_writes() {
+fn export_stays_in_order_while_another_process_writes() {
     let ledger = Ledger::new("export beside a writer");
     let mut writer = Command::new(std::env::current_exe().unwrap())
         .args(["--exact", "exporting::writer", "--quiet"])
@@ -113,7 +113,7 @@ fn while_another_process_writes() {
         let rows = ledger.history(&["export"]).lines();
         let seqs: Vec<u64> = rows.iter().map(|row| row["seq"].as_u64().unwrap()).collect();
         assert!(seqs.is_sorted_by(|one, next| one < next), "each once, in order");
-        assert!(seqs.starts_with(&seen), "nothing is lost, and nothing comes late");
+        assert!(seqs.starts_with(&seen), "no row is lost, and no row appears late");
         seen = seqs;
         rows
     };
@@ -133,7 +133,7 @@ fn while_another_process_writes() {
 }
 
 #[test]
-fn a_reader_that_has_enough_is_no_reason_to_complain() {
+fn closed_stdout_ends_history_without_an_error() {
     let ledger = Ledger::new("broken pipe");
     let store = ledger.store();
     let note = CallNote {

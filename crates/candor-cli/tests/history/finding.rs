@@ -5,7 +5,7 @@ use candor_ledger::*;
 use crate::ledger::{Ledger, digits, id};
 
 #[test]
-fn by_digits_as_with_commits() {
+fn operation_is_found_by_a_prefix_of_its_id() {
     let ledger = Ledger::new("digits");
     let order = id("order-17");
     ledger.done(&order);
@@ -34,7 +34,7 @@ fn twins() -> (RecordId, RecordId) {
 }
 
 #[test]
-fn digits_of_several_list_them() {
+fn ambiguous_prefix_lists_the_matches() {
     let ledger = Ledger::new("ambiguous");
     let (one, other) = twins();
     ledger.done(&one);
@@ -54,7 +54,7 @@ fn digits_of_several_list_them() {
 }
 
 #[test]
-fn a_key_of_two_callers_is_ambiguous() {
+fn key_of_two_callers_is_ambiguous() {
     let ledger = Ledger::new("same key");
     let mut theirs = id("order-17");
     theirs.scope.principal = "bob".into();
@@ -66,7 +66,7 @@ fn a_key_of_two_callers_is_ambiguous() {
 }
 
 #[test]
-fn a_key_that_looks_like_digits_is_found() {
+fn key_that_resembles_an_id_is_found() {
     let ledger = Ledger::new("hex key");
     ledger.done(&id("12345678"));
     assert!(ledger.history(&["show", "12345678"]).text().contains("key          12345678"));

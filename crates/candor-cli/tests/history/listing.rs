@@ -36,7 +36,7 @@ fn keys(lines: &[Value]) -> Vec<&str> {
 }
 
 #[test]
-fn the_latest_is_first_and_each_says_where_it_stands() {
+fn operations_are_listed_newest_first_with_their_state() {
     let ledger = every_state("every state");
     let told = ledger.history(&[]);
     let lines: Vec<&str> = told.text().lines().collect();
@@ -62,7 +62,7 @@ fn the_latest_is_first_and_each_says_where_it_stands() {
     }
     assert!(lines[9].ends_with("1         12 ms"), "{}", lines[9]);
     assert!(told.stderr.contains("candor history resolve ID --succeeded"), "{}", told.stderr);
-    assert!(!told.stdout.contains('\u{1b}'), "no colours in a pipe");
+    assert!(!told.stdout.contains('\u{1b}'), "no colors in a pipe");
 }
 
 #[test]
@@ -102,10 +102,10 @@ fn state_filter_accepts_stored_and_former_words_as_aliases() {
 }
 
 #[test]
-fn what_is_expired_says_so() {
+fn expired_result_is_listed_as_expired() {
     let ledger = Ledger::new("expired");
     ledger.done(&id("old"));
-    // As if it were two days later: results are kept for one, and keys refused for thirty more.
+    // As if it were two days later: results are stored for one day, and keys are refused for thirty more.
     ledger.place.change("UPDATE records SET lapses = lapses - 2 * 86400000");
     assert!(ledger.history(&[]).text().contains("  Result expired  "));
     assert_eq!(
@@ -114,13 +114,13 @@ fn what_is_expired_says_so() {
     );
     ledger.place.change("UPDATE records SET lapses = lapses - 3456000000");
     let told = ledger.history(&[]);
-    assert_eq!(told.text(), "", "its time is over");
+    assert_eq!(told.text(), "", "the operation is purged");
     let shown = ledger.history(&["show", "old"]);
     assert!(shown.text().contains("Purged"), "{}", shown.stdout);
 }
 
 #[test]
-fn exact_facts_for_programs() {
+fn json_list_has_every_member() {
     let ledger = Ledger::new("json");
     ledger.done(&id("order-17"));
     let mut line = ledger.history(&["--json"]).json();
@@ -155,7 +155,7 @@ fn exact_facts_for_programs() {
 }
 
 #[test]
-fn instances_of_one_server_are_told_apart() {
+fn instances_of_one_server_are_distinguished() {
     let ledger = Ledger::new("instances");
     ledger.done(&id("a"));
     assert!(!ledger.history(&[]).text().contains("sqlite:"), "one instance needs no name");
@@ -182,7 +182,7 @@ fn instances_of_one_server_are_told_apart() {
 }
 
 #[test]
-fn filters_pick_and_limits_stop() {
+fn filters_and_limit_select_the_listed_operations() {
     let ledger = Ledger::new("filters");
     for at in 0..120 {
         let mut id = id(&format!("key-{at}"));
@@ -228,7 +228,7 @@ fn filters_pick_and_limits_stop() {
 }
 
 #[test]
-fn an_empty_ledger_says_that_it_is_empty() {
+fn empty_ledger_reports_that_nothing_is_recorded() {
     let ledger = Ledger::new("empty");
     for words in [&[][..], &["--rows"], &["--tool", "x"]] {
         let told = ledger.history(words);
@@ -243,7 +243,7 @@ fn an_empty_ledger_says_that_it_is_empty() {
 }
 
 #[test]
-fn unknown_outcomes_are_told_of_even_if_they_are_old() {
+fn unknown_outcomes_beyond_the_limit_are_reported() {
     let ledger = Ledger::new("old unknown");
     ledger.lose(&id("lost"));
     for at in 0..5 {
@@ -257,11 +257,11 @@ fn unknown_outcomes_are_told_of_even_if_they_are_old() {
         told.stderr
     );
     let told = ledger.history(&["--state", "succeeded"]);
-    assert!(!told.stderr.contains("--unknown"), "they were not asked for: {}", told.stderr);
+    assert!(!told.stderr.contains("--unknown"), "the filter excludes them: {}", told.stderr);
 }
 
 #[test]
-fn calls_without_a_key_are_listed_too() {
+fn rows_include_calls_without_a_key() {
     let ledger = Ledger::new("calls");
     ledger.done(&id("order-17"));
     ledger.note("greet");
@@ -275,7 +275,7 @@ fn calls_without_a_key_are_listed_too() {
     let rows = ledger.history(&["--rows", "--json"]).lines();
     assert_eq!(rows[3]["id"], Value::Null);
     assert_eq!(rows[3]["event"], "called");
-    // One that ended, with a record or without.
+    // Completed calls, with a record or without.
     assert_eq!(ledger.history(&["--rows", "--state", "succeeded", "--json"]).lines().len(), 2);
     assert_eq!(ledger.history(&["--calls", "--json"]).lines().len(), 7, "the former name");
     assert_eq!(ledger.history(&["--rows", "--unknown", "--json"]).lines().len(), 1);
@@ -284,7 +284,7 @@ fn calls_without_a_key_are_listed_too() {
 }
 
 #[test]
-fn hostile_names_cannot_write_on_the_terminal() {
+fn hostile_names_are_escaped() {
     let ledger = Ledger::new("hostile");
     let mut hostile = id(&"k".repeat(255));
     hostile.scope.principal = "ada\u{1b}[2J\r\n\u{202e}evil".into();
@@ -312,7 +312,7 @@ fn hostile_names_cannot_write_on_the_terminal() {
     assert_eq!(list.text().lines().count(), 2);
     assert!(list.text().contains('…') && !list.text().contains(&"k".repeat(30)), "{}", list.stdout);
     assert!(list.text().contains(r"ada\u{1b}[2J\r"), "{}", list.stdout);
-    // Programs get the very text, and people who look at one operation all of it.
+    // JSON has the exact text, and `show` prints all of it.
     let line = ledger.history(&["--json"]).json();
     assert_eq!(line["principal"], hostile.scope.principal);
     assert_eq!(line["key"], "k".repeat(255));

@@ -5,7 +5,7 @@ use std::fs;
 use crate::ledger::{Ledger, candor, folder, history, id, told};
 
 #[test]
-fn looking_makes_nothing() {
+fn reading_history_creates_no_ledger() {
     let place = folder("missing").join("state/candor");
     for words in
         [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandoned", "--yes"]]
@@ -22,7 +22,7 @@ fn looking_makes_nothing() {
 }
 
 #[test]
-fn flag_variable_and_default() {
+fn ledger_comes_from_flag_variable_or_default() {
     let ledger = Ledger::new("place/candor");
     ledger.done(&id("order-17"));
     let path = ledger.place.file().to_str().unwrap();
@@ -44,18 +44,18 @@ fn flag_variable_and_default() {
     assert_eq!(list(&["show", "order-17", "--ledger", path], None).lines().len(), 1);
     if cfg!(all(unix, not(target_os = "macos"))) {
         assert_eq!(list(&[], None).lines().len(), 1);
-        assert_eq!(list(&[], Some("")).lines().len(), 1, "an empty variable is none");
+        assert_eq!(list(&[], Some("")).lines().len(), 1, "an empty variable counts as unset");
     }
 }
 
 #[test]
-fn memory_has_no_history() {
+fn memory_ledger_has_no_history() {
     let refused = told(candor().args(["history", "--ledger", "memory:"]));
     assert!(refused.refused(2).contains("only inside the process"), "{}", refused.stderr);
 }
 
 #[test]
-fn a_secret_in_a_url_is_not_repeated() {
+fn ledger_url_password_is_not_repeated() {
     let url = "carrier-pigeon://ann:s3cret@db/ledger";
     let refused = told(candor().args(["history", "--ledger", url]));
     let text = refused.refused(2);
@@ -63,7 +63,7 @@ fn a_secret_in_a_url_is_not_repeated() {
 }
 
 #[test]
-fn a_newer_ledger_is_left_alone() {
+fn newer_ledger_is_refused_unchanged() {
     let mut ledger = Ledger::new("newer");
     ledger.done(&id("order-17"));
     ledger.close();
@@ -81,7 +81,7 @@ fn a_newer_ledger_is_left_alone() {
 }
 
 #[test]
-fn what_is_no_ledger_is_named() {
+fn file_that_is_not_a_ledger_is_refused() {
     let place = folder("no ledger");
     let text = place.join("notes.txt");
     fs::write(&text, "Dear diary, ".repeat(500)).unwrap();
@@ -96,7 +96,7 @@ fn what_is_no_ledger_is_named() {
 }
 
 #[test]
-fn a_damaged_ledger_is_named_when_it_is_read() {
+fn damaged_ledger_is_reported_by_name() {
     let mut ledger = Ledger::new("damaged");
     for at in 0..50 {
         ledger.done(&id(&format!("key-{at}")));
@@ -117,7 +117,7 @@ fn a_damaged_ledger_is_named_when_it_is_read() {
 }
 
 #[test]
-fn nobody_waits_in_silence_for_one_that_is_in_use() {
+fn wait_for_a_locked_ledger_is_reported() {
     let path = folder("in use").join("ledger.db");
     let db = rusqlite::Connection::open(&path).unwrap();
     db.execute_batch("CREATE TABLE songs (name TEXT); BEGIN EXCLUSIVE").unwrap();
@@ -134,14 +134,14 @@ fn nobody_waits_in_silence_for_one_that_is_in_use() {
 
 #[cfg(unix)]
 #[test]
-fn a_ledger_that_may_not_be_read_is_named() {
+fn ledger_without_read_permission_is_reported_by_name() {
     use std::os::unix::fs::PermissionsExt as _;
     let mut ledger = Ledger::new("forbidden");
     ledger.done(&id("order-17"));
     ledger.close();
     fs::set_permissions(ledger.place.file(), fs::Permissions::from_mode(0o000)).unwrap();
     if fs::File::open(ledger.place.file()).is_ok() {
-        return; // nothing is forbidden to root
+        return; // root may read every file
     }
     let refused = ledger.history(&[]);
     let text = refused.refused(1);

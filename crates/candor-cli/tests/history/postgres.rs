@@ -10,8 +10,8 @@ fn history_is_the_same_in_postgresql() {
 }
 
 #[test]
-fn looking_makes_nothing() {
-    let Some(schema) = Schema::new("postgres::looking_makes_nothing") else { return };
+fn reading_history_creates_no_schema() {
+    let Some(schema) = Schema::new("postgres::reading_history_creates_no_schema") else { return };
     let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
     for words in
         [&[][..], &["show", "abcd"], &["export"], &["resolve", "abcd", "--abandoned", "--yes"]]
@@ -29,8 +29,8 @@ fn looking_makes_nothing() {
 }
 
 #[test]
-fn a_schema_of_another_program_is_named_and_left_alone() {
-    let Some(schema) = Schema::new("postgres::a_schema_of_another_program") else { return };
+fn schema_of_another_program_is_refused_unchanged() {
+    let Some(schema) = Schema::new("postgres::schema_of_another_program") else { return };
     schema.sql(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.songs (name text)", schema.name));
     let refused = history(schema.url(), &[]);
     assert!(refused.refused(1).contains("another program"), "{}", refused.stderr);

@@ -83,7 +83,7 @@ fn success_and_failure_are_recorded_with_a_result() {
 }
 
 #[test]
-fn success_without_a_result_tells_the_next_caller() {
+fn success_without_a_result_replays_a_notice() {
     let ledger = lost("done, no result");
     resolve(&ledger, &["--succeeded"]).text();
     let (kind, result) = replayed(&ledger);
@@ -95,7 +95,7 @@ fn success_without_a_result_tells_the_next_caller() {
 }
 
 #[test]
-fn not_run_starts_again_and_abandoned_never_does() {
+fn not_run_allows_a_new_attempt_and_abandoned_does_not() {
     let ledger = lost("not done");
     let told = resolve(&ledger, &["--not-run"]);
     assert!(told.text().contains("starts again"), "{}", told.stdout);
@@ -109,7 +109,7 @@ fn not_run_starts_again_and_abandoned_never_does() {
 }
 
 #[test]
-fn what_nobody_was_heard_of_can_be_resolved() {
+fn operation_of_a_silent_server_can_be_resolved() {
     let ledger = Ledger::new("resolve lapsed");
     ledger.start(&id("order-17"));
     resolve(&ledger, &["--abandoned"]).text();
@@ -119,7 +119,7 @@ fn what_nobody_was_heard_of_can_be_resolved() {
 }
 
 #[test]
-fn only_what_is_unknown_can_be_resolved() {
+fn only_an_unknown_outcome_can_be_resolved() {
     let ledger = Ledger::new("resolve known");
     ledger.done(&id("order-17"));
     for finding in ["--succeeded", "--not-run", "--abandoned", "--done", "--not-done", "--abandon"]
@@ -134,7 +134,7 @@ fn only_what_is_unknown_can_be_resolved() {
 }
 
 #[test]
-fn without_a_yes_nothing_is_changed() {
+fn resolve_without_confirmation_changes_nothing() {
     let ledger = lost("no yes");
     let refused = ledger.history(&["resolve", "order-17", "--not-run", "--by", "olga"]);
     assert_eq!((refused.code, refused.stdout.as_str()), (Some(3), ""));
@@ -148,7 +148,7 @@ fn without_a_yes_nothing_is_changed() {
 
 #[cfg(unix)]
 #[test]
-fn who_says_so_is_the_user_of_the_system_whatever_variables_claim() {
+fn resolve_records_the_system_user_not_the_user_variable() {
     let user = std::process::Command::new("id").arg("-un").output().unwrap().stdout;
     let user = String::from_utf8(user).unwrap();
     let ledger = lost("by user");

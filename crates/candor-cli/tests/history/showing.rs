@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::ledger::{Ledger, digits, id, wait};
 
 #[test]
-fn all_that_is_known() {
+fn show_prints_every_fact_of_an_operation() {
     let ledger = Ledger::new("show");
     let order = id("order-17");
     ledger.done(&order);
@@ -36,7 +36,7 @@ fn all_that_is_known() {
 }
 
 #[test]
-fn all_that_is_known_for_programs() {
+fn show_json_has_every_fact_of_an_operation() {
     let ledger = Ledger::new("show json");
     let order = id("order-17");
     ledger.end(
@@ -82,7 +82,7 @@ fn replays_are_part_of_the_timeline() {
 }
 
 #[test]
-fn an_unknown_outcome_says_why_and_what_to_do() {
+fn unknown_outcome_shows_its_reason_and_the_resolve_command() {
     let ledger = Ledger::new("show unknown");
     let order = id("order-17");
     ledger.lose(&order);
@@ -94,9 +94,9 @@ fn an_unknown_outcome_says_why_and_what_to_do() {
 }
 
 #[test]
-fn an_owner_that_is_not_heard_of_is_seen_as_it_is() {
+fn ended_lease_shows_as_outcome_unknown() {
     let ledger = Ledger::new("show lapsed");
-    // Started an hour ago with a lease of seconds; nobody has written since.
+    // Started an hour ago with a lease of seconds that no server renewed.
     ledger.start(&id("order-17"));
     let told = ledger.history(&["show", "order-17"]);
     assert!(told.text().contains("the server stopped responding"), "{}", told.stdout);
@@ -104,7 +104,7 @@ fn an_owner_that_is_not_heard_of_is_seen_as_it_is() {
 }
 
 #[test]
-fn what_is_no_json_or_too_large_is_told() {
+fn result_that_is_not_json_or_too_large_is_described() {
     let ledger = Ledger::new("show odd");
     ledger.end(&id("odd"), OutcomeKind::Success, "no \u{1b} JSON");
     let told = ledger.history(&["show", "odd"]);
@@ -125,7 +125,7 @@ fn what_is_no_json_or_too_large_is_told() {
 }
 
 #[test]
-fn a_question_is_shown() {
+fn input_request_is_shown() {
     let ledger = Ledger::new("show asked");
     ledger.later(Duration::from_secs(3600));
     let holder = ledger.start(&id("order-17"));

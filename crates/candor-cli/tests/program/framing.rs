@@ -20,7 +20,7 @@ async fn exchange(address: &str, request: &str) -> String {
     String::from_utf8(response).unwrap()
 }
 
-/// A proxy that believes `Content-Length` sees one request here; who believes `Transfer-Encoding` and goes on sees two.
+/// A proxy that uses `Content-Length` sees one request here. A server that uses `Transfer-Encoding` and reads on sees two.
 #[tokio::test]
 async fn transfer_encoding_wins_over_content_length_and_ends_the_connection() {
     let root = folder("framing");
@@ -42,7 +42,7 @@ async fn transfer_encoding_wins_over_content_length_and_ends_the_connection() {
     ] {
         let chunked = format!("{:x}\r\n{body}\r\n0\r\n\r\n", body.len());
         let smuggled = format!("DELETE /smuggled HTTP/1.1\r\nHost: {address}\r\n\r\n");
-        // As much as a reader of the length would take, or less.
+        // As much as a reader that uses the length would take, or less.
         for length in [chunked.len() + smuggled.len(), chunked.len(), 0] {
             let length = format!("Content-Length: {length}\r\n");
             let chunks = "Transfer-Encoding: chunked\r\n".to_owned();

@@ -68,7 +68,7 @@ async fn share_keys(around: &Path, ledger: &str, run: &str) {
 }
 
 #[tokio::test]
-async fn the_folder_is_the_instance_unless_one_is_named() {
+async fn folder_is_the_default_instance() {
     let around = folder("instance-default");
     let [here, there] = ["here", "there"].map(|name| around.join(name));
     let (_one, one) = serve(&here, &around, &[]).await;

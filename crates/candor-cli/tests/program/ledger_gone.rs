@@ -88,7 +88,7 @@ async fn ledger_deleted_or_replaced_refuses_calls_until_the_server_restarts() {
         }
         assert_eq!(site.written(), "one\n", "{harm}");
         assert_eq!(site.readiness().await, 503, "{harm}");
-        // What was recorded before has happened, whatever file has it.
+        // An earlier record still replays, whatever file is there now.
         assert!(replayed(&site.append(Some("k1"), "one\n").await), "{harm}");
         let error = site.program.complaint().await;
         assert!(

@@ -23,7 +23,7 @@ fn port_of(address: &str) -> u16 {
 }
 
 #[tokio::test]
-async fn a_server_says_where_it_listens_and_answers_there() {
+async fn server_answers_at_the_address_that_it_prints() {
     let mut program = Program::start(candor_files(&folder("http")).args(["--http", "127.0.0.1:0"]));
     let address = program.listening().await;
     assert_ne!(port_of(&address), 0);
@@ -32,7 +32,7 @@ async fn a_server_says_where_it_listens_and_answers_there() {
 }
 
 #[tokio::test]
-async fn an_address_may_be_a_port_or_localhost_and_may_come_from_the_environment() {
+async fn http_address_comes_from_a_flag_or_a_variable() {
     let root = folder("addresses");
     for address in ["0", ":0", "localhost:0"] {
         let mut program = Program::start(candor_files(&root).args(["--http", address]));
@@ -53,9 +53,9 @@ async fn an_address_may_be_a_port_or_localhost_and_may_come_from_the_environment
     assert!(ended.stderr.join("\n").contains("'example.com'"), "{:?}", ended.stderr);
 }
 
-/// Whom a proxy brings is let in only with a token; through a URL of this machine it brings nobody.
+/// A proxy may bring callers of other machines, who need tokens. A URL of this machine brings none.
 #[tokio::test]
-async fn a_public_url_of_this_machine_needs_no_tokens() {
+async fn public_url_of_this_machine_needs_no_tokens() {
     let root = folder("public");
     let command = |url: &str| {
         let mut command = candor_files(&root);
@@ -76,7 +76,7 @@ async fn a_public_url_of_this_machine_needs_no_tokens() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_folder_whose_name_is_no_text_is_served_like_any_other() {
+async fn folder_with_a_name_that_is_not_utf8_is_served() {
     use std::os::unix::ffi::OsStrExt as _;
     let root = folder("no text").join(std::ffi::OsStr::from_bytes(b"\xff"));
     std::fs::create_dir(&root).unwrap();
@@ -85,9 +85,9 @@ async fn a_folder_whose_name_is_no_text_is_served_like_any_other() {
 }
 
 #[tokio::test]
-async fn without_an_address_a_server_takes_the_next_free_port_after_7332() {
+async fn server_without_an_address_takes_the_next_free_port() {
     let root = folder("default");
-    // Held until the end, unless another program holds it already: taken it is in any case.
+    // Held until the end. If another program holds the port already, it is in use as well.
     let _taken = TcpListener::bind("127.0.0.1:7332").await;
     let mut first = Program::start(&mut candor_files(&root));
     let first_address = first.listening().await;
@@ -101,7 +101,7 @@ async fn without_an_address_a_server_takes_the_next_free_port_after_7332() {
 }
 
 #[tokio::test]
-async fn an_address_that_is_taken_is_an_error_that_names_it() {
+async fn address_in_use_is_an_error_that_names_it() {
     let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = taken.local_addr().unwrap().to_string();
     let ended = output(candor_files(&folder("taken")).args(["--http", &address])).await;
@@ -112,7 +112,7 @@ async fn an_address_that_is_taken_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_server_that_others_can_reach_wants_tokens() {
+async fn server_on_a_public_address_requires_tokens() {
     let ended = output(candor_files(&folder("open")).args(["--http", "0.0.0.0:0"])).await;
     assert_eq!(ended.status.code(), Some(2));
     let complaint = ended.stderr.join("\n");
@@ -131,7 +131,7 @@ async fn stdio_and_http_together_are_a_usage_error() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_server_that_says_it_listens_can_be_told_to_stop() {
+async fn server_stops_cleanly_as_soon_as_it_listens() {
     let root = folder("stop");
     for _ in 0..10 {
         let mut program = Program::start(candor_files(&root).args(["--http", "0"]));
@@ -144,7 +144,7 @@ async fn a_server_that_says_it_listens_can_be_told_to_stop() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_signal_ends_a_server_in_good_order() {
+async fn signal_ends_the_server_with_exit_code_0() {
     let mut program = Program::start(candor_files(&folder("signal")).args(["--http", "0"]));
     let address = program.listening().await;
     assert_eq!(name_at(&address).await, "candor-files");

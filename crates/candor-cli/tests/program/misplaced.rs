@@ -19,21 +19,21 @@ async fn assert_serves(address: &str) {
 }
 
 #[tokio::test]
-async fn a_host_that_forgot_the_flag_is_told_so() {
+async fn host_without_the_stdio_flag_gets_an_error() {
     let (mut program, address) = http_server("forgot").await;
     let answer = program.ask(&initialize(17)).await;
     assert_eq!(answer["error"]["code"], -32600);
     let message = answer["error"]["message"].as_str().unwrap();
     assert!(message.contains("--stdio"), "{message}");
-    assert!(program.complaint().await.contains("--stdio"), "the person at the terminal too");
-    // Who speaks both eras asks twice, and is not left waiting.
+    assert!(program.complaint().await.contains("--stdio"), "the user at the terminal sees it, too");
+    // A client of both eras asks twice and gets two responses.
     let again = program.ask(&modern(18, "server/discover", &json!({}))).await;
     assert_eq!((&again["error"]["code"], &again["id"]), (&json!(-32600), &json!(18)));
     assert_serves(&address).await;
 }
 
 #[tokio::test]
-async fn a_misplaced_notification_is_told_so_without_an_id() {
+async fn misplaced_notification_gets_an_error_without_an_id() {
     let (mut program, _address) = http_server("notification").await;
     program.write(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
     let answer = program.next().await;
@@ -58,7 +58,7 @@ async fn stdin_that_is_not_json_rpc_is_ignored() {
 }
 
 #[tokio::test]
-async fn a_stdin_that_is_closed_at_once_does_not_end_the_server() {
+async fn closed_stdin_does_not_end_an_http_server() {
     let mut command = candor_files(&folder("closed stdin"));
     let mut program = Program::start(command.args(["--http", "127.0.0.1:0"]));
     program.close_stdin();

@@ -175,7 +175,7 @@ fn is_replayed(answer: &Value) -> bool {
 }
 
 #[tokio::test]
-async fn the_guides_nginx_example_loses_no_legacy_session() {
+async fn nginx_example_of_the_guide_loses_no_legacy_session() {
     let Some(nginx) = nginx() else {
         eprintln!("skipped: nginx is not installed");
         return;
@@ -193,7 +193,7 @@ async fn the_guides_nginx_example_loses_no_legacy_session() {
     let of = |name: &str| sessions.iter().filter(|session| session.starts_with(name)).count();
     assert_eq!((of("a."), of("b.")), (SESSIONS / 2, SESSIONS / 2), "{sessions:?}");
 
-    // Keys are known to both; each session is with the other replica now and then.
+    // Both replicas know the keys, whichever of them ran the call.
     for (n, session) in sessions.iter().rev().enumerate() {
         let again = site.append(session, &format!("key-{n}")).await;
         assert!(is_replayed(&again), "{again}");
@@ -201,7 +201,7 @@ async fn the_guides_nginx_example_loses_no_legacy_session() {
     let written = fs::read_to_string(site.served.join("log.txt")).unwrap();
     assert_eq!(written.lines().count(), SESSIONS, "{written}");
 
-    // A modern client talks to any of them.
+    // A modern client may use any replica.
     for n in 0..4 {
         let mut params = append("modern");
         params["arguments"]["content"] = json!("modern\n");
@@ -223,7 +223,7 @@ async fn the_guides_nginx_example_loses_no_legacy_session() {
         while !next_line(&mut stream, "data: ").await.contains(updated) {}
     }
 
-    // A replica that is killed takes its sessions along. Their clients are told so, and open others.
+    // The sessions of a killed replica are lost. Their clients get 404 and open new ones.
     site.replicas[0].take().unwrap().kill().await;
     let list = request(3, "tools/list", &json!({}));
     for session in &sessions {

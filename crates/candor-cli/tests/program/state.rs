@@ -30,9 +30,9 @@ fn names(said: &str, path: &Path) -> bool {
 }
 
 #[tokio::test]
-async fn a_file_in_its_place_is_named_and_what_to_do() {
+async fn file_as_state_folder_is_an_error_with_advice() {
     let served = folder("state, a file");
-    // Not even root makes a folder in a file.
+    // Not even root can create a folder in a file.
     let file = served.join("not a folder");
     fs::write(&file, "").unwrap();
     let said = complaint(asking(&served).env("XDG_STATE_HOME", &file)).await;
@@ -48,13 +48,13 @@ async fn a_file_in_its_place_is_named_and_what_to_do() {
         assert!(said.contains("XDG_STATE_HOME"), "{said}");
     }
 
-    // What it says helps.
+    // The suggested flag helps.
     let mut command = asking(&served);
     let mut server = Program::start(
         command.env("XDG_STATE_HOME", &file).arg("--ledger").arg(served.join("l.db")),
     );
     server.listening().await;
-    // And who only reads needs none.
+    // A read-only server needs no ledger.
     let mut command = asking(&served);
     let mut reads = Program::start(command.env("XDG_STATE_HOME", &file).arg("--read-only"));
     reads.listening().await;
@@ -63,10 +63,10 @@ async fn a_file_in_its_place_is_named_and_what_to_do() {
     assert!(names(&said, &file) && said.contains("--ledger or CANDOR_LEDGER"), "{said}");
 }
 
-/// It is not the folder that has to be mended.
+/// The ledger needs a fix here, not the folder.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_ledger_that_is_none_is_told_from_a_folder_that_cannot_be_used() {
+async fn damaged_ledger_is_distinguished_from_an_unusable_state_folder() {
     let served = folder("state, damaged");
     let state = served.join("state");
     fs::create_dir_all(state.join("candor")).unwrap();
@@ -85,7 +85,7 @@ async fn a_ledger_that_is_none_is_told_from_a_folder_that_cannot_be_used() {
 
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn where_there_is_none_the_variables_are_named() {
+async fn unknown_state_folder_is_an_error_that_names_the_variables() {
     let served = folder("state, none");
     for home in ["", "relative"] {
         let mut command = asking(&served);
@@ -97,7 +97,7 @@ async fn where_there_is_none_the_variables_are_named() {
 }
 
 #[tokio::test]
-async fn a_folder_that_cannot_be_made_is_told_from_one_that_is_there() {
+async fn ledger_path_error_names_its_cause() {
     let served = folder("state, no place");
     let nowhere = Path::new("/proc/no-such-folder");
     if cfg!(target_os = "linux") {
@@ -112,7 +112,7 @@ async fn a_folder_that_cannot_be_made_is_told_from_one_that_is_there() {
 }
 
 #[tokio::test]
-async fn a_secret_that_cannot_be_made_is_named_and_what_to_do() {
+async fn secret_that_cannot_be_created_is_an_error_with_advice() {
     let served = folder("state, secret");
     let secret = served.join("ledger.db.secret");
     fs::create_dir(&secret).unwrap();
@@ -122,7 +122,7 @@ async fn a_secret_that_cannot_be_made_is_named_and_what_to_do() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_demo_without_a_place_says_which_variable_names_one() {
+async fn demo_without_a_temporary_folder_names_tmpdir() {
     let file = folder("state, demo").join("not a folder");
     fs::write(&file, "").unwrap();
     for flags in [&["demo"][..], &["demo", "--crash"]] {

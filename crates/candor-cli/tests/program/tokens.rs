@@ -40,7 +40,7 @@ async fn discover(address: &str, authorization: Option<&str>) -> Reply {
 }
 
 #[tokio::test]
-async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
+async fn token_is_printed_once_and_stored_as_a_hash() {
     let (token, line) = new_token("alice").await;
     let hash = line.strip_prefix("alice sha256:").unwrap();
     assert!(hash.len() == 64 && hash.bytes().all(|b| b.is_ascii_hexdigit()), "{line}");
@@ -54,15 +54,15 @@ async fn a_token_is_shown_once_and_only_its_hash_is_kept() {
     }
 }
 
-/// Whoever tries tokens is seen by whoever runs the server; the tokens are not.
+/// The log shows each attempt, but never the token.
 #[tokio::test]
-async fn a_refused_token_is_a_warning_in_the_log() {
+async fn refused_token_is_logged_without_the_token() {
     let (_, line) = new_token("alice").await;
     let (mallory, _) = new_token("mallory").await;
     let (mut program, address) = serve(&file("warned", &line), "127.0.0.1:0").await;
     let wrong = format!("Bearer {mallory}");
     let call = "/tools/manage_files/call";
-    // Who brings no token has not tried one: this leaves no line before the others.
+    // A request without a token is not an attempt, so it leaves no line before the others.
     assert_eq!(discover(&address, None).await.status, 401);
     assert_eq!(discover(&address, Some(&wrong)).await.status, 401);
     assert_eq!(asked(&address, "/history", &mallory).await, 401);
@@ -100,9 +100,9 @@ async fn flood_of_refused_tokens_leaves_few_lines_and_a_count() {
     assert_eq!(refusals, 3 * ROUNDS, "each refusal is counted once");
 }
 
-/// What is no terminal is kept, and read by others: a journal has no token of an operator in it.
+/// Output to a pipe is stored and read by others, so a journal must not get an operator's token.
 #[tokio::test]
-async fn where_there_are_tokens_that_of_the_launch_is_in_no_pipe() {
+async fn launch_token_is_not_printed_to_a_pipe_if_tokens_are_set() {
     let (_, line) = new_token("alice").await;
     let tokens = file("launch", &line);
     for with_tokens in [true, false] {
@@ -123,7 +123,7 @@ async fn where_there_are_tokens_that_of_the_launch_is_in_no_pipe() {
 }
 
 #[tokio::test]
-async fn only_holders_of_a_token_are_let_in() {
+async fn only_callers_with_a_token_are_accepted() {
     let (alice, line) = new_token("alice").await;
     let (mallory, _) = new_token("mallory").await;
     let tokens = file("tokens", &format!("# people\n\n{line}\n"));
@@ -147,7 +147,7 @@ async fn only_holders_of_a_token_are_let_in() {
 }
 
 #[tokio::test]
-async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
+async fn invalid_tokens_file_is_an_error_that_names_file_and_line() {
     let (_, line) = new_token("alice").await;
     for (text, problem) in [
         (format!("{line}\nbob sha256:123\n"), ": line 2 is not `NAME sha256:`"),
@@ -182,9 +182,9 @@ async fn tokens_that_cannot_be_read_are_an_error_that_names_file_and_line() {
     assert!(complaint.contains("the environment variable CANDOR_TOKENS sets it"), "{complaint}");
 }
 
-/// A variable is for all servers, and one that a host starts lets in that host.
+/// A variable applies to all servers, and a server over stdio accepts its host without a token.
 #[tokio::test]
-async fn tokens_are_looked_for_where_they_are_needed() {
+async fn stdio_server_ignores_the_tokens_variable() {
     let mut command = candor_files(&folder("tokens unused"));
     let mut host = Program::start(command.arg("--stdio").env("CANDOR_TOKENS", "/nonexistent"));
     let answer = host.ask(&modern(1, "server/discover", &json!({}))).await;
@@ -192,7 +192,7 @@ async fn tokens_are_looked_for_where_they_are_needed() {
 }
 
 #[tokio::test]
-async fn a_secret_that_cannot_be_read_is_an_error_that_names_file_and_line() {
+async fn invalid_secret_file_is_an_error_that_names_file_and_line() {
     let secret = folder("broken secret").join("keys");
     std::fs::write(&secret, format!("{}\nabc\n", "ab".repeat(32))).unwrap();
     let mut command = candor_files(secret.parent().unwrap());
@@ -231,7 +231,7 @@ async fn send(
 }
 
 #[tokio::test]
-async fn only_operators_see_what_others_call() {
+async fn only_operators_see_approvals_and_history() {
     let (alice, line) = new_token("alice").await;
     let made = output(candor().args(["token", "olga", "--operator"])).await;
     let olga = made.stderr.iter().find_map(|l| l.strip_prefix("  ")).unwrap();

@@ -137,7 +137,7 @@ async fn one_principal_leaves_capacity_for_the_responses_of_others() {
     let caller = "You have too many responses that you did not read. Nothing was run.";
     assert!(words.contains(caller) && words.contains(r#""scope":"caller""#), "{words}");
 
-    // Alice reads while Mallory has his share, and Mallory with the same key once he has hung up.
+    // Alice can read while Mallory uses his share. Mallory can read with the same key once he disconnects.
     let read = async |call: Value, token: &str| {
         let bearer = format!("Bearer {token}");
         let read = post(&address, &call, &[("Authorization", &bearer)]).await.json();

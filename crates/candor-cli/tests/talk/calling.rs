@@ -8,7 +8,7 @@ use crate::World;
 use crate::process::Program;
 
 #[tokio::test]
-async fn what_it_says_goes_to_stdout() {
+async fn call_prints_its_result_to_stdout() {
     let world = World::new("calling");
     let read = ["manage_files", "path=a.txt", "action=read"];
     let told = world.over_stdio(&[&["call"], &read[..]].concat()).await.ended(0);
@@ -39,7 +39,7 @@ async fn large_text_is_shown_although_the_server_leaves_it_out() {
 }
 
 #[tokio::test]
-async fn without_a_terminal_nothing_is_deleted_unless_somebody_said_yes() {
+async fn deletion_without_a_terminal_needs_the_yes_flag() {
     let world = World::new("calling refused");
     let delete = ["call", "manage_files", "path=a.txt", "action=delete"];
     let told = world.over_stdio(&delete).await.ended(3);
@@ -54,7 +54,7 @@ async fn without_a_terminal_nothing_is_deleted_unless_somebody_said_yes() {
 }
 
 #[tokio::test]
-async fn a_preview_is_called_instead() {
+async fn preview_flag_calls_the_preview_instead() {
     let world = World::new("calling preview");
     let delete = ["call", "manage_files", "path=a.txt", "action=delete", "--preview"];
     world.over_stdio(&delete).await.ended(0).says("Delete a.txt (5 bytes, text).");
@@ -64,7 +64,7 @@ async fn a_preview_is_called_instead() {
 }
 
 #[tokio::test]
-async fn the_same_key_is_not_done_twice() {
+async fn retry_with_the_same_key_runs_once() {
     let world = World::new("calling keys");
     fn append<'a>(more: &[&'a str]) -> Vec<&'a str> {
         let call = ["call", "manage_files", "path=log.txt", "action=append", "content=x"];
@@ -120,7 +120,7 @@ async fn key_for_a_server_without_keys_is_refused_before_the_call() {
 }
 
 #[tokio::test]
-async fn failed_read_never_says_that_it_may_have_run() {
+async fn failed_read_does_not_warn_that_it_may_have_run() {
     let world = World::new("calling failed reads");
     let canned = json!({
         "tools": [{"name": "look", "inputSchema": {"type": "object"}, "annotations": {"readOnlyHint": true}}],
@@ -130,9 +130,9 @@ async fn failed_read_never_says_that_it_may_have_run() {
     assert_eq!(told.stderr, "error: the server reports error -32603:\n  | disk full\n");
 }
 
-/// A command with an id that another chose could approve another call.
+/// A command with an id from an untrusted server could approve another call.
 #[tokio::test]
-async fn no_command_has_an_id_that_an_untrusted_server_chose() {
+async fn suggested_command_omits_an_untrusted_operation_id() {
     let world = World::new("calling ids");
     let fails = ["call", "fails", "code=approval_required"];
     let told = world.scripted(&[&fails[..], &["--trust", "none", "--yes"]].concat()).await;
@@ -147,7 +147,7 @@ async fn no_command_has_an_id_that_an_untrusted_server_chose() {
 }
 
 #[tokio::test]
-async fn a_mistyped_name_is_corrected_and_nothing_runs() {
+async fn mistyped_name_is_refused_with_a_suggestion() {
     let world = World::new("calling typos");
     let told = world.over_stdio(&["call", "mange_files", "path=a.txt"]).await.ended(2);
     told.complains("Unknown tool: mange_files. Did you mean manage_files?");
@@ -161,7 +161,7 @@ async fn a_mistyped_name_is_corrected_and_nothing_runs() {
 }
 
 #[tokio::test]
-async fn a_tool_that_failed_says_so_in_the_number_too() {
+async fn tool_failure_sets_the_exit_code() {
     let world = World::new("calling failures");
     let told = world.over_stdio(&["call", "manage_files", "path=no", "action=read"]).await.ended(5);
     assert_eq!(told.stdout, "");
@@ -182,7 +182,7 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
     }
     let told = world.scripted(&["call", "fails", "code=approval_required"]).await.ended(3);
     told.complains("an operator decides, with candor approvals");
-    assert!(!told.stderr.contains("approve 0123456789ab"), "an id of the server: {told:?}");
+    assert!(!told.stderr.contains("approve 0123456789ab"), "an id from the server: {told:?}");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "fails", "code=outcome_unknown", "--key", "k 1"]).await;
     told.ended(7).complains("candor history resolve 'k 1' --succeeded");
@@ -191,7 +191,7 @@ async fn a_tool_that_failed_says_so_in_the_number_too() {
 }
 
 #[tokio::test]
-async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
+async fn lost_and_unreachable_servers_are_distinguished() {
     let world = World::new("calling lost");
     let told = world.scripted(&["call", "dies"]).await.ended(4);
     told.complains("exit status: 3");
@@ -212,7 +212,7 @@ async fn a_server_that_is_gone_is_told_from_one_that_never_was() {
 }
 
 #[tokio::test]
-async fn words_that_make_no_sense_are_told_before_anybody_is_reached() {
+async fn invalid_words_are_refused_before_a_connection() {
     let world = World::new("calling words");
     let nobody = "http://127.0.0.1:1/mcp";
     for (words, problem) in [
@@ -234,7 +234,7 @@ async fn words_that_make_no_sense_are_told_before_anybody_is_reached() {
 }
 
 #[tokio::test]
-async fn a_server_that_wants_a_token_says_how_to_send_it() {
+async fn missing_token_error_names_the_bearer_flag() {
     let world = World::new("calling tokens");
     let told = world.run(&["token", "ann"]).await.ended(0);
     let token = told.stderr.lines().nth(1).unwrap().trim().to_owned();
@@ -250,9 +250,9 @@ async fn a_server_that_wants_a_token_says_how_to_send_it() {
     told.complains("the server does not accept the token that was sent");
 }
 
-/// Nobody is at a terminal here, so the question waits in the ledger; the local one is left out.
+/// Without a terminal the request waits in the ledger, and the confirmation is left out.
 #[tokio::test]
-async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
+async fn approval_of_a_trusted_server_replaces_the_confirmation() {
     let world = World::new("calling approval");
     let (_server, target) = world.serve(&["--hold", "100ms"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
@@ -264,16 +264,16 @@ async fn a_known_server_that_asks_itself_is_the_only_one_that_asks() {
     assert!(world.has("a.txt"));
     let waiting = world.run(&["approvals", "--json"]).await.ended(0);
     assert_eq!(waiting.stdout.lines().count(), 1, "{waiting:?}");
-    // A yes beforehand is no answer to the server's question.
+    // `--yes` does not answer the server's approval request.
     world.run(&[&delete[..], &["--yes"]].concat()).await.ended(3);
-    // A stranger's word that it asks is none.
+    // An untrusted server's promise to ask does not count.
     let told = world.run(&[&delete[..], &["--trust", "none"]].concat()).await.ended(3);
     told.complains("this server is untrusted");
 }
 
-/// Who reads along in a file wonders as much why nothing happens; a program gets it as JSON.
+/// A reader of a log file needs to know why nothing happens, too. A program gets it as JSON.
 #[tokio::test]
-async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
+async fn waiting_call_is_reported_without_a_terminal() {
     let world = World::new("calling waits");
     let (_server, target) = world.serve(&["--hold", "10m"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete", "--key", "d1"];
@@ -294,9 +294,9 @@ async fn without_a_terminal_it_is_said_too_that_a_call_waits() {
     assert_eq!(error["error"]["code"], "approval_required");
 }
 
-/// However the waiting ends, in text and in JSON: a call that was held for approval has not run.
+/// However the wait ends, in text and in JSON: a call that was held for approval has not run.
 #[tokio::test]
-async fn call_that_ends_while_held_says_that_nothing_was_run() {
+async fn call_that_ends_while_held_reports_that_nothing_was_run() {
     let world = World::new("calling held");
     let (_server, target) = world.serve(&["--hold", "10m"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
@@ -318,7 +318,7 @@ async fn call_that_ends_while_held_says_that_nothing_was_run() {
 }
 
 #[tokio::test]
-async fn a_key_and_the_token_of_a_preview_are_filled_in() {
+async fn key_and_plan_token_are_filled_in() {
     let world = World::new("calling planned");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "planned", "what=it"]).await.ended(0);
@@ -326,15 +326,15 @@ async fn a_key_and_the_token_of_a_preview_are_filled_in() {
     told.complains("key ");
     let told = world.scripted(&["explain", "planned", "what=it", "--preview"]).await.ended(0);
     told.says("  | would do it\n");
-    assert!(!told.stdout.contains("t1"), "a token is nothing for people: {told:?}");
+    assert!(!told.stdout.contains("t1"), "the token is not printed: {told:?}");
     let told = world.scripted(&["call", "planned", "what=it", "--preview"]).await.ended(0);
     told.says("would do it\ngo on with plan_token=t1\n");
     world.scripted(&["call", "planned"]).await.ended(6).complains("what: required, but missing");
 }
 
-/// A call that is written down whole has a token and a key in it; looking at it needs neither.
+/// A complete call contains a token and a key. Its preview needs neither.
 #[tokio::test]
-async fn a_preview_is_made_of_a_call_that_has_its_token_already() {
+async fn preview_ignores_the_key_and_plan_token_of_the_call() {
     let world = World::new("calling planned again");
     let whole = ["planned", "what=it", "idempotency_key=k1", "plan_token=t0", "--preview"];
     let told = world.scripted(&[&["explain"], &whole[..]].concat()).await.ended(0);
@@ -344,7 +344,7 @@ async fn a_preview_is_made_of_a_call_that_has_its_token_already() {
 }
 
 #[tokio::test]
-async fn without_the_preview_that_it_needs_nothing_is_called() {
+async fn failed_required_preview_stops_the_call() {
     let world = World::new("calling unplanned");
     fs::write(world.around.join("keyed"), "").unwrap();
     let told = world.scripted(&["call", "planned", "what=nothing"]).await.ended(5);
@@ -355,10 +355,10 @@ async fn without_the_preview_that_it_needs_nothing_is_called() {
     assert_eq!(told.error()["result"]["isError"], true);
 }
 
-/// A program that was started has ended before the command has.
+/// The started program ends before the command does.
 #[cfg(unix)]
 #[tokio::test]
-async fn no_program_is_left_behind() {
+async fn timed_out_call_ends_its_program() {
     let world = World::new("calling ends");
     let told = world.scripted(&["call", "hangs", "--timeout", "1s"]).await.ended(4);
     told.complains("no answer within");
@@ -367,7 +367,7 @@ async fn no_program_is_left_behind() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn an_interrupted_call_ends_its_program_too() {
+async fn interrupted_call_ends_its_program() {
     let world = World::new("calling interrupted");
     let words = ["call", "hangs", "--", "python3", crate::SCRIPTED];
     let program = Program::start(&mut world.candor(&words).into());

@@ -40,7 +40,7 @@ async fn wipe(world: &World, flags: &[&str], kind: &str) -> (crate::Told, usize)
 }
 
 #[tokio::test]
-async fn endless_questions_say_that_the_call_may_have_run() {
+async fn endless_input_requests_warn_that_the_call_may_have_run() {
     let world = World::new("claiming questions");
     let (told, _) = wipe(&world, &[], "asks").await;
     told.ended(1).complains("may have");
@@ -49,7 +49,7 @@ async fn endless_questions_say_that_the_call_may_have_run() {
 }
 
 #[tokio::test]
-async fn forged_replay_without_a_key_is_not_stated() {
+async fn forged_replay_without_a_key_is_not_reported() {
     let world = World::new("claiming replays");
     // A tool that only reads gets no key.
     let script = CLAIMING.replace(
@@ -66,7 +66,7 @@ async fn forged_replay_without_a_key_is_not_stated() {
 
 /// The client makes the key for this very call, so no earlier call had it.
 #[tokio::test]
-async fn forged_replay_of_a_new_key_is_not_stated() {
+async fn forged_replay_of_a_new_key_is_not_reported() {
     let world = World::new("claiming new keys");
     for trust in ["hints", "none"] {
         let (told, _) = wipe(&world, &["--trust", trust], "replayed").await;
@@ -79,7 +79,7 @@ async fn forged_replay_of_a_new_key_is_not_stated() {
 }
 
 #[tokio::test]
-async fn untrusted_claims_leave_that_the_call_may_have_run() {
+async fn untrusted_claims_do_not_remove_the_may_have_run_warning() {
     let world = World::new("claiming busy");
     for kind in ["busy", "in_progress", "invalid_arguments"] {
         let (told, calls) = wipe(&world, &["--trust", "none"], kind).await;
@@ -91,7 +91,7 @@ async fn untrusted_claims_leave_that_the_call_may_have_run() {
 }
 
 #[tokio::test]
-async fn question_without_an_answer_leaves_that_the_call_may_have_run() {
+async fn unanswerable_question_warns_that_the_call_may_have_run() {
     let world = World::new("claiming unanswerable questions");
     for trust in ["hints", "none"] {
         let (told, calls) = wipe(&world, &["--trust", trust], "unanswerable").await;

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::World;
 
 #[tokio::test]
-async fn what_works_is_looked_at_step_by_step() {
+async fn doctor_checks_a_working_server_step_by_step() {
     let world = World::new("examining");
     let (_server, target) = world.serve(&[]).await;
     let told = world.run(&["doctor", &target]).await.ended(0);
@@ -33,7 +33,7 @@ async fn what_works_is_looked_at_step_by_step() {
 }
 
 #[tokio::test]
-async fn what_a_person_may_want_to_know_is_noted() {
+async fn doctor_notes_omitted_and_unclassified_tools() {
     let world = World::new("examining notes");
     let told = world.scripted(&["doctor"]).await.ended(0);
     told.says("MCP 2025-11-25 (legacy): \"scripted\\u{1b}[2J");
@@ -107,7 +107,7 @@ async fn program_that_prints_other_lines_is_not_an_mcp_server() {
 }
 
 #[tokio::test]
-async fn the_first_thing_that_is_wrong_is_the_last_that_is_told() {
+async fn doctor_names_the_first_failed_check() {
     let world = World::new("examining failures");
     let told = world.run(&["doctor", "http://127.0.0.1:1/mcp"]).await.ended(4);
     assert!(
@@ -155,7 +155,7 @@ while True:
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_certificate_that_is_refused_here_is_no_matter_of_the_servers_log() {
+async fn untrusted_certificate_is_reported_as_a_client_problem() {
     let world = World::new("examining certificates");
     let openssl = |line: &str| {
         let mut command = std::process::Command::new("openssl");
@@ -203,32 +203,32 @@ for line in sys.stdin:
 
 #[cfg(unix)]
 #[tokio::test]
-async fn schemas_that_take_for_ever_hold_up_nobody() {
+async fn slow_schemas_do_not_block_doctor() {
     let world = World::new("examining hostile");
     let told = world.run(&["doctor", "--timeout", "3s", "--", "python3", "-c", HOSTILE]).await;
     let told = told.ended(0);
     told.says("not compiled within 3 s");
     told.says("ok    ping");
-    // And whoever has enough is heard.
+    // An interrupt is handled meanwhile.
     let words = ["doctor", "--timeout", "10m", "--", "python3", "-c", HOSTILE];
     let mut program = crate::process::Program::start(&mut world.candor(&words).into());
     let (_stdin, mut stdout) = program.take_pipes();
     let listed =
-        async { while !stdout.recv().await.expect("it goes on").contains("100 listed") {} };
+        async { while !stdout.recv().await.expect("more output").contains("100 listed") {} };
     crate::process::bounded("the tools are listed", listed).await;
     crate::interrupt(program.id());
     assert_eq!(program.ended().await.status.code(), Some(130));
 }
 
-/// Also where nothing is waited for.
+/// Also while the command computes and waits for nothing.
 #[cfg(unix)]
 #[tokio::test]
-async fn who_says_it_twice_is_heard_whatever_is_worked_at() {
+async fn repeated_interrupt_ends_a_busy_command() {
     let world = World::new("examining twice");
     let words = ["call", "t1", "--yes", "--", "python3", "-c", HOSTILE];
     let program = crate::process::Program::start(&mut world.candor(&words).into());
     world.hanging().await;
-    // Once more each time: the first may come before anybody listens for the second.
+    // Sent repeatedly: the first may come before the command listens for a second.
     let id = program.id();
     let again = tokio::spawn(async move {
         loop {

@@ -7,7 +7,7 @@ fn manage<'a>(action: &'a str, more: &[&'a str]) -> Vec<&'a str> {
 }
 
 #[tokio::test]
-async fn what_reads_runs_and_what_deletes_is_asked_about() {
+async fn explain_requires_confirmation_for_deletions_but_not_reads() {
     let world = World::new("explaining");
     let told = world.over_stdio(&manage("action=read", &[])).await.ended(0);
     told.says("Reads · safe to retry · local   → Runs now\n");
@@ -21,7 +21,7 @@ async fn what_reads_runs_and_what_deletes_is_asked_about() {
 }
 
 #[tokio::test]
-async fn a_server_that_asks_itself_says_so() {
+async fn explain_shows_the_policy_of_the_server() {
     let world = World::new("explaining approval");
     let (_server, target) = world.serve(&[]).await;
     let words = ["explain", &target, "manage_files", "path=a.txt", "action=delete"];
@@ -31,7 +31,7 @@ async fn a_server_that_asks_itself_says_so() {
     let untrusted = world.run(&[&words[..], &["--trust", "none"]].concat()).await.ended(0);
     untrusted
         .says("May delete · not safe to retry · external   → Needs confirmation, then approval");
-    // It is not asked about a tool whose calls all do the same: the list says what becomes of them.
+    // A tool with one effect is not evaluated: the list has its verdict.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
     told.says("Adds · safe to retry · local   → Needs approval\n");
@@ -43,7 +43,7 @@ async fn a_server_that_asks_itself_says_so() {
 }
 
 #[tokio::test]
-async fn where_each_hint_comes_from_is_told() {
+async fn explain_shows_the_source_of_each_hint() {
     let world = World::new("explaining sources");
     let told = world.over_stdio(&["explain", "list_files"]).await.ended(0);
     told.says("read-only      yes  declared\n");
@@ -60,7 +60,7 @@ async fn where_each_hint_comes_from_is_told() {
 }
 
 #[tokio::test]
-async fn programs_get_all_of_it() {
+async fn explain_json_has_every_fact() {
     let world = World::new("explaining json");
     let told = world.over_stdio(&manage("action=delete", &["--preview", "--json"])).await.ended(0);
     let result = told.result();
@@ -76,7 +76,7 @@ async fn programs_get_all_of_it() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_named() {
+async fn explain_names_invalid_arguments() {
     let world = World::new("explaining invalid");
     let told = world.over_stdio(&["explain", "manage_files", "action=delte"]).await.ended(6);
     told.complains("did you mean delete?");
@@ -86,7 +86,7 @@ async fn arguments_that_do_not_fit_are_named() {
     assert_eq!(error["violations"][0]["parameter"], "acton");
     assert_eq!(error["violations"][0]["instead"], "did you mean action?");
     let told = world.over_stdio(&["explain", "search_files", "limit=0"]).await.ended(6);
-    // What the schema says is told as everything else is.
+    // A violation of the schema is reported like any other problem.
     told.complains(
         "Nothing was run. The arguments of search_files are invalid:\n  limit: expected ",
     );
@@ -94,7 +94,7 @@ async fn arguments_that_do_not_fit_are_named() {
 }
 
 #[tokio::test]
-async fn a_preview_that_cannot_be_shown_leaves_the_rest() {
+async fn explain_without_a_preview_shows_the_rest() {
     let world = World::new("explaining previews");
     let told = world.over_stdio(&["explain", "list_files", "--preview"]).await.ended(0);
     told.says("no preview: list_files has no preview\n");

@@ -132,7 +132,7 @@ async fn watch_ends_at_once_and_starts_nothing_to_unsubscribe() {
             number(&world, "flood").await;
         }
         crate::interrupt(program.id());
-        // A command that does not hear the signal exits later, with 130.
+        // A command that misses the signal exits later, with 130.
         assert_eq!(program.ended().await.status.code(), Some(0), "{kind}");
         let starts = fs::read_to_string(world.around.join("starts")).unwrap();
         assert_eq!(starts.lines().count(), 1, "{kind}");

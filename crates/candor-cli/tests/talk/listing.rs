@@ -22,7 +22,7 @@ async fn tools_are_listed_over_http_and_over_stdio_alike() {
 }
 
 #[tokio::test]
-async fn programs_get_one_object() {
+async fn tools_json_is_one_object() {
     let world = World::new("listing json");
     let result = world.over_stdio(&["tools", "--json"]).await.ended(0).result();
     let tools = &result["tools"];
@@ -35,7 +35,7 @@ async fn programs_get_one_object() {
     assert_eq!(result["leftOut"], serde_json::json!([]));
 }
 
-/// Numbers keep their digits, and a member that has the name of one of ours does not pass for it.
+/// Numbers keep their digits, and a member with a name that Candor uses cannot replace Candor's.
 #[tokio::test]
 async fn json_list_keeps_every_member_of_a_tool() {
     let world = World::new("listing lossless");
@@ -59,7 +59,7 @@ async fn json_list_keeps_every_member_of_a_tool() {
 }
 
 #[tokio::test]
-async fn left_out_tools_keep_their_definitions_as_they_came() {
+async fn omitted_tools_keep_their_definitions() {
     let world = World::new("listing left out");
     let good = json!({"name": "t", "inputSchema": {"type": "object"}});
     let twin = json!({"name": "t", "inputSchema": {"type": "object"}, "vendor": [1.50, null]});
@@ -72,7 +72,7 @@ async fn left_out_tools_keep_their_definitions_as_they_came() {
 }
 
 #[tokio::test]
-async fn a_tool_that_declares_any_hint_is_classified() {
+async fn tool_that_declares_any_hint_is_classified() {
     let world = World::new("listing some hints");
     let tool = |name: &str, hints: &serde_json::Value| json!({"name": name, "inputSchema": {"type": "object"}, "annotations": hints});
     let tools = [
@@ -91,13 +91,13 @@ async fn a_tool_that_declares_any_hint_is_classified() {
         let told = world.canned(&canned, &["explain", name, "--trust", "hints"]).await.ended(0);
         told.says(&format!("May delete · {effect}"));
         told.says(
-            "declares some of these hints for all its calls; the worst case applies to the others",
+            "declares some of these hints, for all its calls; each other hint counts as the worst case",
         );
     }
 }
 
 #[tokio::test]
-async fn wide_letters_keep_columns_straight() {
+async fn wide_characters_keep_columns_aligned() {
     let world = World::new("listing wide");
     let doc = |name: &str| json!({"uri": format!("doc://{name}"), "name": name});
     let answers = json!({
@@ -115,7 +115,7 @@ async fn wide_letters_keep_columns_straight() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
+async fn unusable_tool_is_omitted_with_its_reason() {
     let world = World::new("listing broken");
     let told = world.scripted(&["tools"]).await.ended(0);
     told.complains("left out: \"broken\\u{1b}[2J");
@@ -133,14 +133,14 @@ async fn what_cannot_be_used_is_left_out_and_named_with_its_reason() {
 }
 
 #[tokio::test]
-async fn the_server_has_to_be_named_and_nothing_else() {
+async fn tools_command_takes_exactly_one_server() {
     let world = World::new("listing words");
     world.run(&["tools"]).await.ended(2).complains("which server?");
     world.over_stdio(&["tools", "manage_files"]).await.ended(2).complains("one word too many");
 }
 
 #[tokio::test]
-async fn a_server_of_a_host_is_known_by_its_name() {
+async fn server_of_a_host_config_is_found_by_name() {
     let world = World::new("listing names");
     let files = [env!("CARGO_BIN_EXE_candor"), "files", "served", "--stdio"];
     let server = serde_json::json!({"command": files[0], "args": files[1..]});

@@ -37,7 +37,7 @@ server.serve_forever()
 "#;
 
 #[tokio::test]
-async fn method_and_content_type_of_a_server_stand_in_quotes() {
+async fn method_and_content_type_of_a_server_are_quoted() {
     let world = World::new("marking modern");
     for (words, quoted) in [
         (&[][..], format!("without \"{LURE}\", which this client cannot answer")),
@@ -53,7 +53,7 @@ async fn method_and_content_type_of_a_server_stand_in_quotes() {
 }
 
 #[tokio::test]
-async fn names_and_choices_of_a_schema_stand_in_quotes() {
+async fn names_and_choices_of_a_schema_are_quoted() {
     let world = World::new("marking schemas");
     let reads = json!({"readOnlyHint": true});
     let input = json!({
@@ -103,7 +103,7 @@ fn at(world: &World, canned: &Value, words: &[&str]) -> Terminal {
 #[test]
 fn every_row_of_a_servers_text_begins_with_the_mark() {
     let world = World::new("marking rows");
-    // What would begin a row of its own.
+    // Text whose end wraps to a row of its own.
     let row = |first: &str| {
         let pad = usize::from(COLUMNS) - 4 - unicode_width::UnicodeWidthStr::width(first);
         format!("{first}{}candor: all is well", " ".repeat(pad))

@@ -22,7 +22,7 @@ fn at(world: &World, words: &[&str], program: &[String]) -> Terminal {
 const DELETE: [&str; 4] = ["call", "manage_files", "path=a.txt", "action=delete"];
 
 #[test]
-fn a_person_is_shown_the_call_and_says_yes() {
+fn confirmation_shows_the_call_before_it_runs() {
     let world = World::new("persons yes");
     let mut terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
     terminal.says("May it run? [y/N]");
@@ -106,7 +106,7 @@ fn prompt_shows_the_description_and_the_tool_that_undoes_the_call() {
 }
 
 #[test]
-fn prompt_of_a_call_that_only_reads_says_nothing_about_undo() {
+fn prompt_of_a_read_does_not_mention_undo() {
     let world = World::new("persons undo reads");
     let annotations = json!({"readOnlyHint": true, "openWorldHint": true});
     let canned = json!({"tools": [{"name": "look", "description": "Looks.",
@@ -120,9 +120,9 @@ fn prompt_of_a_call_that_only_reads_says_nothing_about_undo() {
     assert_eq!(terminal.ended().0, Some(3));
 }
 
-/// A preview of a thousand lines must not push what is agreed to out of sight.
+/// A preview of a thousand lines must not push the call out of sight.
 #[test]
-fn long_preview_is_cut_and_the_question_repeats_what_matters() {
+fn long_preview_is_cut_and_the_prompt_repeats_the_call() {
     let world = World::new("persons long preview");
     let plan = json!({"dev.candor/plan": {"preview": "show", "required": false}});
     let properties = json!({
@@ -156,7 +156,7 @@ fn long_preview_is_cut_and_the_question_repeats_what_matters() {
 }
 
 #[test]
-fn anything_but_a_yes_is_a_no() {
+fn any_answer_but_yes_declines_the_call() {
     let world = World::new("persons no");
     for answer in ["", "n", "Deny"] {
         let mut terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
@@ -170,7 +170,7 @@ fn anything_but_a_yes_is_a_no() {
 }
 
 #[test]
-fn whoever_leaves_at_the_question_has_not_said_yes() {
+fn interrupt_at_the_prompt_runs_nothing() {
     let world = World::new("persons leave");
     let terminal = at(&world, &DELETE, &files(&world, &["--ask", "never"]));
     terminal.says("May it run? [y/N]");
@@ -180,7 +180,7 @@ fn whoever_leaves_at_the_question_has_not_said_yes() {
 }
 
 #[test]
-fn whoever_is_to_type_the_arguments_is_told_so() {
+fn arguments_read_from_a_terminal_show_a_notice() {
     let world = World::new("persons type");
     let program = files(&world, &["--ask", "never"]);
     let mut terminal = at(&world, &["call", "manage_files", "--arguments", "-"], &program);
@@ -194,7 +194,7 @@ fn whoever_is_to_type_the_arguments_is_told_so() {
 
 /// Without waiting for a line, which may never come.
 #[test]
-fn whoever_is_to_type_the_arguments_may_leave_at_once() {
+fn interrupt_while_typing_arguments_ends_at_once() {
     let world = World::new("persons leave typing");
     let program = files(&world, &["--ask", "never"]);
     let terminal = at(&world, &["call", "manage_files", "--arguments", "-"], &program);
@@ -206,7 +206,7 @@ fn whoever_is_to_type_the_arguments_may_leave_at_once() {
 }
 
 #[test]
-fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
+fn interrupt_of_an_untrusted_call_warns_that_it_may_have_run() {
     let world = World::new("persons leave calling");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let mut terminal = at(&world, &["call", "hangs", "--trust", "none"], &program);
@@ -218,9 +218,9 @@ fn whoever_leaves_a_call_that_may_do_harm_is_told_that_it_may_have_been_done() {
     assert!(text.ends_with(told), "{text:?}");
 }
 
-/// Also where nobody was asked, and nobody named a key.
+/// Also without a confirmation and without a key from the user.
 #[test]
-fn whoever_leaves_a_call_that_adds_something_is_told_so_too() {
+fn interrupt_of_a_call_that_adds_warns_that_it_may_have_run() {
     let world = World::new("persons leave adding");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let terminal = at(&world, &["call", "adds"], &program);
@@ -232,7 +232,7 @@ fn whoever_leaves_a_call_that_adds_something_is_told_so_too() {
 
 /// The server waits for the answer, so it has not started the call.
 #[test]
-fn interrupt_at_an_unanswered_approval_says_that_nothing_was_run() {
+fn interrupt_at_an_open_approval_reports_that_nothing_was_run() {
     let world = World::new("persons leave approval");
     let terminal = at(&world, &DELETE, &files(&world, &["--ask", "destructive"]));
     terminal.says("Decision (approve|deny):");
@@ -241,9 +241,9 @@ fn interrupt_at_an_unanswered_approval_says_that_nothing_was_run() {
     assert!(world.has("a.txt"));
 }
 
-/// With another key it would be another question.
+/// With another key it would be another request.
 #[test]
-fn whoever_leaves_a_call_that_waits_is_told_the_key_that_it_was_given() {
+fn interrupt_of_a_waiting_call_prints_its_key() {
     let world = World::new("persons leave waiting");
     std::fs::write(world.around.join("keyed"), "").unwrap();
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
@@ -258,9 +258,9 @@ fn whoever_leaves_a_call_that_waits_is_told_the_key_that_it_was_given() {
     );
 }
 
-/// The server's own question, and no other.
+/// Only the server asks.
 #[test]
-fn a_server_that_asks_puts_its_question_to_the_person() {
+fn approval_prompt_of_the_server_replaces_the_confirmation() {
     let world = World::new("persons approve");
     let program = files(&world, &["--ask", "destructive"]);
     let mut terminal = at(&world, &DELETE, &program);
@@ -271,12 +271,12 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     assert!(world.has("a.txt"));
     terminal.types("aprove");
     terminal.says("did you mean approve?");
-    // What is typed before the question stands there again is no answer to it.
+    // Input before the prompt appears again is not an answer.
     terminal.says_times("Decision (approve|deny):", 2);
     terminal.types("approve");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
-    assert!(!text.contains("announced"), "it did ask: {text}");
+    assert!(!text.contains("announced"), "the server did ask: {text}");
     assert!(!world.has("a.txt"));
     world.write("a.txt", "again");
     let mut terminal = at(&world, &DELETE, &program);
@@ -287,7 +287,7 @@ fn a_server_that_asks_puts_its_question_to_the_person() {
     assert!(world.has("a.txt"));
 }
 
-/// The approval that a server asks for through the client says as much as the client's own question.
+/// The server's approval prompt shows as much as the client's own confirmation.
 #[test]
 fn approval_prompt_has_the_description_and_the_undo_tool() {
     let world = World::new("persons approve demo");
@@ -316,10 +316,10 @@ fn approval_prompt_has_the_description_and_the_undo_tool() {
     }
 }
 
-/// Over HTTP and without a token the server does not know who calls, so nobody is asked here; but told what is waited for, and how
-/// to decide. With a token the person here is asked.
+/// Over HTTP without a token the caller is anonymous, so the server does not ask through its client. The client prints what it
+/// waits for and how to decide. With a token, the server asks the user here.
 #[tokio::test(flavor = "multi_thread")]
-async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
+async fn approval_of_an_anonymous_call_waits_for_an_operator() {
     let world = World::new("persons elsewhere");
     let (_server, target) = world.serve(&["--ask", "destructive", "--hold", "10m"]).await;
     let delete = ["call", &target, "manage_files", "path=a.txt", "action=delete"];
@@ -341,8 +341,8 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     assert_eq!(desk.ended().0, Some(0));
     let (code, text) = call.ended();
     assert_eq!(code, Some(0), "{text}");
-    assert_eq!(text.matches("candor approvals (--ledger").count(), 1, "told once: {text}");
-    assert!(!text.contains("announced"), "it did ask: {text}");
+    assert_eq!(text.matches("candor approvals (--ledger").count(), 1, "printed once: {text}");
+    assert!(!text.contains("announced"), "the server did ask: {text}");
     assert!(!world.has("a.txt"));
 
     world.write("a.txt", "again");
@@ -360,9 +360,9 @@ async fn a_server_that_does_not_know_who_calls_asks_elsewhere() {
     assert!(!world.has("a.txt"));
 }
 
-/// Elsewhere it would be kept: see the tests of tokens.
+/// A pipe would store the token: see the tests of tokens.
 #[tokio::test]
-async fn at_a_terminal_the_console_is_one_click_away() {
+async fn console_link_is_printed_at_a_terminal() {
     let world = World::new("persons launch");
     let made = world.run(&["token", "ada"]).await.ended(0);
     std::fs::write(world.around.join("tokens"), &made.stdout).unwrap();
@@ -374,7 +374,7 @@ async fn at_a_terminal_the_console_is_one_click_away() {
 }
 
 #[test]
-fn a_form_is_filled_in_field_by_field() {
+fn elicitation_form_is_filled_in_field_by_field() {
     let world = World::new("persons form");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let mut terminal = at(&world, &["call", "asks"], &program);
@@ -407,7 +407,7 @@ fn a_form_is_filled_in_field_by_field() {
     assert!(text.contains(r#"{"action": "decline"}"#), "{text}");
 }
 
-/// A title must not read like a line of ours, nor a secret be read over a shoulder.
+/// A title must not look like a line of Candor's, and a typed secret must not be visible.
 #[test]
 fn secret_fields_are_hidden_and_server_words_are_marked() {
     let world = World::new("persons secrets");
@@ -431,7 +431,7 @@ fn secret_fields_are_hidden_and_server_words_are_marked() {
     terminal.says("\n  | a: candor: all is well\n");
     terminal.says("\n  | error: x (");
     assert!(!terminal.text().contains("hunter2"), "{}", terminal.text());
-    // The terminal shows again what is typed.
+    // The terminal echoes input again.
     terminal.types("a");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
@@ -440,13 +440,13 @@ fn secret_fields_are_hidden_and_server_words_are_marked() {
 }
 
 #[tokio::test]
-async fn without_a_terminal_nobody_is_there_to_ask() {
+async fn elicitation_is_not_offered_without_a_terminal() {
     let world = World::new("persons nobody");
     world.scripted(&["call", "asks"]).await.ended(0).says("nobody to ask");
 }
 
 #[test]
-fn a_terminal_gets_letters_only() {
+fn terminal_output_escapes_control_characters() {
     let world = World::new("persons safe");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     for words in
@@ -462,7 +462,7 @@ fn a_terminal_gets_letters_only() {
 }
 
 #[test]
-fn progress_is_a_line_that_is_taken_away() {
+fn progress_line_is_erased_before_the_result() {
     let world = World::new("persons progress");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let (code, text) = at(&world, &["call", "slow"], &program).ended();
@@ -471,9 +471,9 @@ fn progress_is_a_line_that_is_taken_away() {
     assert!(text.ends_with("\u{1b}[Karrived\n"), "{text:?}");
 }
 
-/// Where a line cannot be taken away it is said once; what was said before it is no reason not to.
+/// Where a line cannot be erased it is printed once, whatever was printed before it.
 #[test]
-fn a_dumb_terminal_gets_no_escapes() {
+fn dumb_terminal_gets_no_escape_sequences() {
     let world = World::new("persons dumb");
     let late = format!("sleep 3; exec python3 '{SCRIPTED}'");
     for program in [&["python3", SCRIPTED][..], &["sh", "-c", &late]] {
@@ -488,7 +488,7 @@ fn a_dumb_terminal_gets_no_escapes() {
 }
 
 #[test]
-fn nobody_waits_in_silence() {
+fn slow_connection_shows_a_waiting_line() {
     let world = World::new("persons waiting");
     let silent = ["--", "python3", "-c", "import time; time.sleep(600)"].map(str::to_owned);
     let terminal = at(&world, &["tools"], &silent);
@@ -498,7 +498,7 @@ fn nobody_waits_in_silence() {
 }
 
 #[test]
-fn a_tool_that_is_no_longer_what_was_agreed_to_is_told_of() {
+fn prompt_reports_a_tool_changed_since_the_last_agreement() {
     let world = World::new("persons changed");
     let program = ["--", "python3", SCRIPTED].map(str::to_owned);
     let changed = "silent has changed since you last agreed to a call of it";
@@ -508,18 +508,18 @@ fn a_tool_that_is_no_longer_what_was_agreed_to_is_told_of() {
         terminal.types(answer);
         terminal.ended().1.contains(changed)
     };
-    assert!(!agree("y"), "nobody has seen it before");
-    assert!(!agree("y"), "it is the same");
+    assert!(!agree("y"), "the tool is new");
+    assert!(!agree("y"), "the tool is unchanged");
     std::fs::write(world.around.join("described"), "").unwrap();
     assert!(agree("n"));
-    assert!(agree("y"), "nobody has agreed to it since");
+    assert!(agree("y"), "the user has not agreed since");
     assert!(!agree("y"));
     std::fs::remove_file(world.around.join("described")).unwrap();
-    assert!(agree("y"), "what it was long ago is no longer what was agreed to");
+    assert!(agree("y"), "an older definition is a change, too");
 }
 
 #[test]
-fn a_server_that_is_started_for_a_host_says_so_to_whoever_types_it() {
+fn stdio_server_at_a_terminal_explains_itself() {
     let world = World::new("persons host");
     let folder = world.folder().display().to_string();
     let terminal = at(&world, &["files", &folder, "--stdio"], &[]);
@@ -528,7 +528,7 @@ fn a_server_that_is_started_for_a_host_says_so_to_whoever_types_it() {
 }
 
 #[test]
-fn a_server_that_ends_says_what_it_waits_for() {
+fn stopping_server_reports_the_drain_time() {
     let world = World::new("persons drain");
     let folder = world.folder().display().to_string();
     let server = at(&world, &["files", &folder, "--http", "0", "--hold", "10m"], &[]);
@@ -536,7 +536,7 @@ fn a_server_that_ends_says_what_it_waits_for() {
         server.says("listening on http://127.0.0.1:");
         let text = server.text();
         let (_, port) = text.split_once("listening on http://127.0.0.1:").unwrap();
-        // Not before the line is all there.
+        // Waits for the whole line.
         if let Some((port, _)) = port.split_once('\n') {
             break format!(":{port}");
         }

@@ -107,7 +107,7 @@ mod at_a_terminal {
             told.complains("You agreed to wipe as: May delete");
             assert_eq!(world.asked("tools/call"), 1, "{agreed:?}, {then:?}");
         }
-        // A yes to the milder answer for one choice is none for the other.
+        // Agreement to the milder answer for one choice does not cover another.
         let world = World::new("pinned left out twice");
         answered(&world, &severe, &["call", "wipe", "path=a"], "y");
         answered(&world, &mild, &["call", "wipe", "action=read", "path=a"], "y");
@@ -117,7 +117,7 @@ mod at_a_terminal {
     }
 
     #[tokio::test]
-    async fn confirmation_says_that_the_server_could_not_be_asked() {
+    async fn confirmation_reports_that_the_server_could_not_evaluate() {
         let world = World::new("pinned confirmation");
         let canned = answering(&hints(DELETES), &failing(-32602));
         let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
@@ -129,7 +129,7 @@ mod at_a_terminal {
 
 /// The server promises to ask for approval, checks nothing, and runs the call.
 #[tokio::test]
-async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
+async fn server_that_skips_its_approval_needs_confirmation_from_then_on() {
     let world = World::new("pinned skipped");
     let meta = json!({"dev.candor/approval": {"verdict": "ask"}});
     let tool = json!({"name": "wipe", "inputSchema": {"type": "object"}, "annotations": hints(DELETES), "_meta": meta});
@@ -145,7 +145,7 @@ async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
     let approved = json!({"content": [], "_meta": {"dev.candor/approval": {"approved": true}}});
     let told = world.canned(&canned(approved), &["call", "wipe"]).await.ended(0);
     assert!(!told.stderr.contains("announced"), "{told:?}");
-    // What was approved is pinned like what was agreed to here.
+    // A call that the server had approved is pinned like a confirmed one.
     let told = world.canned(&declaring(&hints(READS)), &["call", "wipe"]).await.ended(3);
     told.complains("You agreed to wipe as: May delete");
     let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
@@ -161,7 +161,7 @@ async fn server_that_skips_its_approval_is_named_and_asked_here_from_then_on() {
 
 /// What a tool declares counts whatever the error is; every error but -32602 is tried again first.
 #[tokio::test]
-async fn failed_query_falls_back_to_static_hints_and_says_so() {
+async fn failed_evaluation_falls_back_to_static_hints_with_a_notice() {
     for (code, times) in [(-32602, 1), (-32601, 4), (-32603, 4), (-32000, 4)] {
         let world = World::new(&format!("pinned fallback {code}"));
         let canned = answering(&hints(READS), &failing(code));
@@ -174,7 +174,7 @@ async fn failed_query_falls_back_to_static_hints_and_says_so() {
     }
 }
 
-/// Whatever is declared and answered, a call without a terminal does what `explain` says.
+/// Whatever is declared and evaluated, a call without a terminal does what `explain` predicts.
 #[tokio::test]
 async fn explain_predicts_call() {
     let nothing = json!({});

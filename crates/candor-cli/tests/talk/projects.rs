@@ -41,7 +41,7 @@ fn at_terminal(world: &World, words: &[&str]) -> Terminal {
 }
 
 #[tokio::test]
-async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
+async fn program_of_a_project_starts_only_after_exact_agreement() {
     let world = World::new("projects program");
     let project = cloned(&world, &program("1"));
     for words in [&["tools", "notes"][..], &["call", "notes", "say", "--yes"], &["doctor", "notes"]]
@@ -81,10 +81,10 @@ async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
     assert_eq!(code, Some(0), "{text}");
     let file = world.around.join("state/candor/agreed");
     assert_eq!(fs::metadata(&file).unwrap().permissions().mode() & 0o777, 0o600);
-    // It is not asked again, by whatever command; and what may run as we do is not less believed than that.
+    // No command asks again, and a program that may run as this user is trusted.
     run(&world, &["call", "notes", "say", "text=hi"]).await.ended(0).says("hi");
 
-    // Other words, another place: another question.
+    // Other arguments or another folder need another agreement.
     cloned(&world, &program("2"));
     run(&world, &["tools", "notes"]).await.ended(3);
     cloned(&world, &program("1"));
@@ -96,13 +96,13 @@ async fn a_program_is_started_once_somebody_agreed_to_exactly_it() {
     other.current_dir(&elsewhere);
     world.finish(other).await.ended(3);
 
-    // What others can write to says nothing of what we agreed to.
+    // A file that others can write proves no agreement.
     fs::set_permissions(&file, fs::Permissions::from_mode(0o666)).unwrap();
     run(&world, &["tools", "notes"]).await.ended(3);
 }
 
 #[tokio::test]
-async fn a_variable_goes_nowhere_unasked() {
+async fn project_variable_is_not_sent_without_agreement() {
     let world = World::new("projects variables");
     let (_server, target) = world.serve(&[]).await;
     let url = format!("http://127.0.0.1{target}/mcp");
@@ -118,9 +118,9 @@ async fn a_variable_goes_nowhere_unasked() {
     run(&world, &["tools", "notes"]).await.ended(0);
 }
 
-/// What a project names is on this machine, or beside it, and takes whom it hears from for its own people.
+/// A server on this machine or in its network may take every caller for one of its own users.
 #[tokio::test]
-async fn a_project_does_not_reach_what_only_we_can_reach() {
+async fn project_url_on_a_private_network_needs_agreement() {
     let world = World::new("projects near");
     let (_server, target) = world.serve(&[]).await;
     let url = format!("http://127.0.0.1{target}/mcp");
@@ -136,7 +136,7 @@ async fn a_project_does_not_reach_what_only_we_can_reach() {
         told.complains("this project's server needs your agreement");
         told.complains(notes["url"].as_str().unwrap());
     }
-    // Whom everybody can reach, and with nothing but our requests: nobody is asked, and nobody is there.
+    // A public URL that gets only requests needs no agreement. No server answers there.
     cloned(&world, &json!({"url": "https://a.invalid/mcp"}));
     run(&world, &["tools", "notes"]).await.ended(4);
 
@@ -146,7 +146,7 @@ async fn a_project_does_not_reach_what_only_we_can_reach() {
     terminal.types("y");
     let (code, text) = terminal.ended();
     assert_eq!(code, Some(0), "{text}");
-    // It is used from now on, and still not believed, though it is on this machine.
+    // It is used from now on and stays untrusted, although it is on this machine.
     run(&world, &["tools", "notes"]).await.ended(0).complains("is untrusted");
     let read = ["call", "notes", "manage_files", "action=read", "path=a.txt"];
     run(&world, &read).await.ended(3).complains("--trust hints");
@@ -155,7 +155,7 @@ async fn a_project_does_not_reach_what_only_we_can_reach() {
 }
 
 #[tokio::test]
-async fn the_persons_own_is_used_and_not_asked_about() {
+async fn users_own_entry_is_used_without_a_prompt() {
     let world = World::new("projects own");
     cloned(&world, &json!({"command": "never-started"}));
     let own = json!({"mcpServers": {"notes": {"command": "python3", "args": [SCRIPTED]}}});
@@ -167,7 +167,7 @@ async fn the_persons_own_is_used_and_not_asked_about() {
 }
 
 #[test]
-fn a_yes_that_cannot_be_remembered_counts_once() {
+fn agreement_that_cannot_be_stored_counts_once() {
     let world = World::new("projects forgotten");
     cloned(&world, &program("1"));
     fs::write(world.around.join("state"), "not a folder").unwrap();
@@ -182,7 +182,7 @@ fn a_yes_that_cannot_be_remembered_counts_once() {
 }
 
 #[test]
-fn whoever_leaves_at_the_question_has_not_agreed() {
+fn interrupt_at_the_agreement_prompt_stores_nothing() {
     let world = World::new("projects leave");
     cloned(&world, &program("1"));
     let terminal = at_terminal(&world, &["tools", "notes"]);

@@ -15,7 +15,7 @@ async fn prompts_are_listed_and_filled_in() {
 }
 
 #[tokio::test]
-async fn what_is_misspelt_or_missing_is_named() {
+async fn misspelled_or_missing_prompt_words_are_reported() {
     let world = World::new("prompting typos");
     let told = world.scripted(&["prompts", "great", "who=Ann"]).await.ended(2);
     told.complains("Unknown prompt: great. Did you mean greet?");

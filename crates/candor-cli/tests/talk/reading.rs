@@ -8,7 +8,7 @@ use crate::process::Program;
 use crate::{World, names};
 
 #[tokio::test]
-async fn resources_are_a_tree_in_which_each_stands_once() {
+async fn resource_tree_lists_each_resource_once() {
     let world = World::new("reading tree");
     let told = world.over_stdio(&["resources"]).await.ended(0);
     told.says("NAME ");
@@ -31,7 +31,7 @@ async fn resources_are_a_tree_in_which_each_stands_once() {
 }
 
 #[tokio::test]
-async fn what_is_read_arrives_byte_by_byte() {
+async fn read_writes_the_exact_bytes() {
     let world = World::new("reading bytes");
     let (_server, target) = world.serve(&[]).await;
     let read = |words: &[&str]| {
@@ -56,7 +56,7 @@ async fn what_is_read_arrives_byte_by_byte() {
 }
 
 #[tokio::test]
-async fn the_form_is_picked_by_its_type() {
+async fn type_flag_selects_the_content() {
     let world = World::new("reading types");
     let words = ["read", "doc://a", "--type", "image/*", "--", "python3", crate::SCRIPTED];
     let output = tokio::process::Command::from(world.candor(&words)).output().await.unwrap();
@@ -64,7 +64,7 @@ async fn the_form_is_picked_by_its_type() {
     let words = ["read", "doc://a", "--type", "text/*", "--", "python3", crate::SCRIPTED];
     let output = tokio::process::Command::from(world.candor(&words)).output().await.unwrap();
     let raw = String::from_utf8(output.stdout).unwrap();
-    assert!(raw.starts_with("plain\u{1b}[2J"), "to a file, as it is");
+    assert!(raw.starts_with("plain\u{1b}[2J"), "unchanged, because stdout is not a terminal");
     let told = world.scripted(&["read", "doc://a"]).await.ended(0);
     told.says("doc://a  text/plain  ");
     told.says("\n  | plain\\u{1b}[2J");
@@ -79,11 +79,11 @@ fn reads(contents: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn read_shows_uri_and_format_and_says_that_the_uri_is_another_one() {
+async fn read_reports_contents_with_another_uri() {
     let world = World::new("reading others");
     let one = json!([{"uri": "doc://b\u{1b}", "mimeType": "text/plain", "text": "b\n"}]);
     let told = world.canned(&reads(&one), &["read", "doc://a"]).await.ended(0);
-    assert_eq!(told.stdout, "b\n", "to a file, as it is");
+    assert_eq!(told.stdout, "b\n", "unchanged, because stdout is not a terminal");
     told.complains("doc://b\\u{1b}  text/plain  2 bytes\n");
     told.complains("1 of 1 contents have another URI than the requested \"doc://a\"");
     let result = world.canned(&reads(&one), &["read", "doc://a", "--json"]).await.ended(0).result();
@@ -125,7 +125,7 @@ async fn binary_content_of_another_uri_is_read_by_that_uri() {
 
 #[cfg(unix)]
 #[test]
-fn binary_content_at_a_terminal_does_not_hide_that_its_uri_is_another() {
+fn binary_content_at_a_terminal_still_reports_another_uri() {
     let world = World::new("reading binary terminal");
     let contents = json!([{"uri": "doc://b", "mimeType": "image/png", "blob": "AAE="}]);
     let mut command = world.candor(&["read", "doc://a"]);
@@ -137,7 +137,7 @@ fn binary_content_at_a_terminal_does_not_hide_that_its_uri_is_another() {
 }
 
 #[tokio::test]
-async fn metadata_from_a_read_says_that_the_uri_is_another_one() {
+async fn metadata_from_a_read_reports_another_uri() {
     let world = World::new("reading metadata others");
     let contents = json!([{"uri": "doc://a/x", "text": "a"}, {"uri": "doc://a/y", "text": "b"}]);
     let words = ["read", "doc://a", "--metadata"];
@@ -150,7 +150,7 @@ async fn metadata_from_a_read_says_that_the_uri_is_another_one() {
 }
 
 #[tokio::test]
-async fn refused_metadata_is_named_where_something_else_is_shown() {
+async fn failed_metadata_is_reported_if_a_fallback_is_shown() {
     let world = World::new("reading refused metadata");
     let entry = json!({"uri": "doc://a", "name": "a"});
     let listed = json!({"result": {"resources": [entry]}});
@@ -172,9 +172,9 @@ async fn refused_metadata_is_named_where_something_else_is_shown() {
 const DOCUMENT4: &str =
     concat!(env!("CARGO_MANIFEST_DIR"), "/../candor-client/tests/common/document4.py");
 
-/// A server that implements document 4 and knows nothing of this project.
+/// A server that implements document 4 independently of this project.
 #[tokio::test]
-async fn document_4_server_is_walked_and_described_in_both_eras_over_both_transports() {
+async fn document_4_server_works_in_both_eras_over_both_transports() {
     for era in ["legacy", "modern"] {
         let world = World::new(&format!("reading document 4 {era}"));
         let asked = world.around.join("asked");
@@ -243,7 +243,7 @@ async fn container_without_metadata_is_shown_as_itself() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn changes_are_told_until_somebody_ends_it() {
+async fn watch_prints_changes_until_it_is_interrupted() {
     let world = World::new("reading watch");
     let (_server, target) = world.serve(&[]).await;
     let uri = world.uri("a.txt");

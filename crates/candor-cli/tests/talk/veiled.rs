@@ -23,7 +23,7 @@ async fn run(world: &World, words: &[&str]) -> Told {
 }
 
 #[tokio::test]
-async fn an_address_is_told_without_what_lets_one_in() {
+async fn printed_address_omits_credentials() {
     let world = World::new("veiled address");
     let headers = json!({"Authorization": "Bearer l1teral-header"});
     let url = "http://127.0.0.1:1/${TOKEN}/mcp?api_key=l1teral&page=${API_KEY}";
@@ -45,7 +45,7 @@ async fn an_address_is_told_without_what_lets_one_in() {
 }
 
 #[tokio::test]
-async fn a_program_is_told_without_its_secrets_also_by_itself() {
+async fn printed_program_and_its_stderr_are_redacted() {
     let world = World::new("veiled program");
     let leaky = "import os, sys; print('args', sys.argv[1:], os.environ['MY_SECRET'], file=sys.stderr); sys.exit(9)";
     let args = json!([

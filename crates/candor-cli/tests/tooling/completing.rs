@@ -4,7 +4,7 @@ use crate::Home;
 use crate::process::output;
 
 #[tokio::test]
-async fn every_shell_gets_a_script_that_knows_the_commands() {
+async fn completion_script_of_every_shell_knows_the_commands() {
     let home = Home::new("completions");
     for (shell, mark) in
         [("bash", "complete -F"), ("zsh", "#compdef candor"), ("fish", "complete -c candor")]
@@ -21,7 +21,7 @@ async fn every_shell_gets_a_script_that_knows_the_commands() {
 }
 
 #[tokio::test]
-async fn bash_understands_its_script() {
+async fn bash_completes_with_its_script() {
     let home = Home::new("bash");
     let script = output(&mut home.candor(&["completions", "bash"])).await.stdout.join("\n");
     let file = home.write("candor.bash", &script);
@@ -31,12 +31,12 @@ async fn bash_understands_its_script() {
         .arg(&file)
         .output()
         .await
-        .expect("bash is there wherever the checks run");
+        .expect("bash is installed where the checks run");
     assert_eq!(String::from_utf8_lossy(&answer.stdout).trim(), "completions", "{answer:?}");
 }
 
 #[tokio::test]
-async fn an_unknown_shell_is_answered_with_those_that_are_known() {
+async fn unknown_shell_is_refused_with_the_known_ones() {
     let home = Home::new("shells");
     let refused = output(&mut home.candor(&["completions", "tcsh"])).await;
     assert_eq!(refused.status.code(), Some(2));

@@ -23,7 +23,7 @@ fn said(ended: &Ended) -> String {
 }
 
 #[tokio::test]
-async fn a_program_is_written_with_whole_paths_and_that_is_said() {
+async fn config_writes_absolute_paths_with_a_note() {
     let home = Home::new("whole");
     fs::create_dir(home.work().join("files")).unwrap();
     fs::create_dir(home.work().join("docs")).unwrap();
@@ -61,11 +61,11 @@ async fn server_of_a_named_instance_has_its_name() {
     let mut server = Program::start(&mut command);
     let hello = server.ask(&initialize(1)).await;
     let title = hello["result"]["serverInfo"]["title"].as_str().unwrap();
-    assert!(title.contains("notes"), "as it calls itself: {hello}");
+    assert!(title.contains("notes"), "the title has the name: {hello}");
 }
 
 #[tokio::test]
-async fn claude_code_gets_a_line_and_codex_toml() {
+async fn claude_code_gets_a_command_and_codex_gets_toml() {
     let home = Home::new("lines");
     let program = env!("CARGO_BIN_EXE_candor");
     let work = home.work().display().to_string();
@@ -79,7 +79,7 @@ async fn claude_code_gets_a_line_and_codex_toml() {
 }
 
 #[tokio::test]
-async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
+async fn server_of_another_host_is_copied_without_its_secrets() {
     let home = Home::new("another");
     home.write(
         "work/.mcp.json",
@@ -106,12 +106,12 @@ async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
     assert!(notes.contains("the value of API_KEY is not printed"), "{notes}");
     assert!(notes.contains("the value of api-key is not printed"), "{notes}");
     assert!(!notes.contains("s3cret") && !found.stdout.join("").contains("s3cret"));
-    // What the person has under the same name goes before what a project brings.
+    // The user's own entry of the same name wins over the project's.
     home.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"command": "other"}}}"#);
     let found = config(&home, &["vscode", "notes"]).await;
     assert_eq!(value(&found)["servers"]["notes"]["command"], "other");
     assert!(said(&found).contains("as well; your own in"), "{}", said(&found));
-    // What somebody types is what they get, and are warned of.
+    // A typed secret is printed as typed, with a warning.
     let typed = config(&home, &["json", "--", "candor", "files", "--token", "s3cret"]).await;
     assert!(typed.stdout.join("").contains("s3cret"));
     assert!(
@@ -123,7 +123,7 @@ async fn a_server_of_another_host_is_taken_over_without_its_secrets() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_is_told_with_what_would_be_right() {
+async fn invalid_config_arguments_are_refused_with_a_correction() {
     let home = Home::new("wrong");
     for (args, code, problem) in [
         (&["cursr", ":1"][..], 2, "a similar value exists: 'cursor'"),

@@ -4,7 +4,7 @@ use crate::Home;
 use crate::process::{bounded, output};
 
 #[tokio::test]
-async fn the_help_documents_every_exit_code() {
+async fn help_documents_every_exit_code() {
     let home = Home::new("codes");
     let help = output(&mut home.candor(&["--help"])).await;
     assert_eq!(help.status.code(), Some(0));
@@ -14,9 +14,9 @@ async fn the_help_documents_every_exit_code() {
     assert_eq!(codes, ["0", "1", "2", "3", "4", "5", "6", "7", "130"]);
 }
 
-/// The address of a ledger may have a password in it, and help is pasted into questions.
+/// The address of a ledger may have a password in it, and users paste help into bug reports.
 #[tokio::test]
-async fn the_help_does_not_repeat_where_the_ledger_is() {
+async fn help_does_not_print_the_ledger_variable_value() {
     let home = Home::new("help");
     for command in ["files", "demo", "history", "approvals", "console"] {
         let mut help = home.candor(&[command, "--help"]);
@@ -29,7 +29,7 @@ async fn the_help_does_not_repeat_where_the_ledger_is() {
 }
 
 #[tokio::test]
-async fn each_kind_of_end_has_its_number() {
+async fn commands_end_with_the_documented_exit_codes() {
     let home = Home::new("before");
     for (args, code) in [
         (&["token", "ann"][..], 0),
@@ -46,7 +46,7 @@ async fn each_kind_of_end_has_its_number() {
 }
 
 #[tokio::test]
-async fn a_failure_is_one_object_for_programs_here_too() {
+async fn failure_with_json_is_one_object() {
     let home = Home::new("objects");
     for args in [
         &["history", "--ledger", "nowhere.db", "--json"][..],
@@ -64,7 +64,7 @@ async fn a_failure_is_one_object_for_programs_here_too() {
 /// As behind `2>&1 | head -1`.
 #[cfg(unix)]
 #[tokio::test]
-async fn who_reads_no_more_of_what_is_said_beside_is_no_reason_to_end() {
+async fn closed_stderr_does_not_end_the_command() {
     let deaf = |home: &Home, args: &[&str]| {
         let (reader, writer) = std::io::pipe().unwrap();
         drop(reader);
@@ -86,7 +86,7 @@ async fn who_reads_no_more_of_what_is_said_beside_is_no_reason_to_end() {
         deaf(&home, &words).env("XDG_STATE_HOME", home.0.join("state")).spawn().unwrap();
     let serves = async {
         while tokio::net::TcpStream::connect(port).await.is_err() {
-            assert!(server.try_wait().unwrap().is_none(), "it has ended");
+            assert!(server.try_wait().unwrap().is_none(), "the server has ended");
             tokio::time::sleep(std::time::Duration::from_millis(10)).await;
         }
     };

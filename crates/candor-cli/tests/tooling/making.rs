@@ -32,7 +32,7 @@ async fn cargo(folder: &Path, args: &[&str]) -> Output {
 }
 
 #[tokio::test]
-async fn a_new_crate_passes_its_tests_and_serves() {
+async fn new_crate_passes_its_tests_and_serves() {
     let home = Home::new("serves");
     let made = output(&mut home.candor(&["new", "my-notes"])).await;
     assert_eq!(made.status.code(), Some(0), "{:?}", made.stderr);
@@ -65,7 +65,7 @@ async fn a_new_crate_passes_its_tests_and_serves() {
     let note = json!({"text": "buy milk", "idempotency_key": "key-1"});
     for id in [2, 3] {
         let answer = server.ask(&call(id, "add_note", &note)).await;
-        assert_eq!(text(&answer), "Added as note 1.", "however often it is called");
+        assert_eq!(text(&answer), "Added as note 1.", "a retry adds nothing");
     }
     assert_eq!(fs::read_to_string(folder.join("notes.txt")).unwrap(), "buy milk\n");
 }
@@ -84,11 +84,11 @@ async fn new_crate_depends_on_the_clone_that_built_the_program() {
     let hosts: serde_json::Value = serde_json::from_str(&read(".mcp.json")).unwrap();
     assert_eq!(hosts["mcpServers"]["notes"]["command"], "cargo");
     for file in ["Cargo.toml", "README.md", ".gitignore", ".mcp.json", "src/main.rs"] {
-        assert!(!read(file).contains("{{"), "{file} is filled in");
+        assert!(!read(file).contains("{{"), "{file} has a placeholder left");
     }
 }
 
-/// As a reader does who has just cloned it: `cargo run -- new my-server`, then what that prints.
+/// As a user does after cloning: `cargo run -- new my-server`, then the printed commands.
 #[tokio::test]
 async fn new_crate_inside_the_clone_is_a_workspace_of_its_own() {
     let clone = Path::new(CLI).join("../..").canonicalize().unwrap();
@@ -157,7 +157,7 @@ async fn new_crate_among_the_crates_of_another_clone_is_refused() {
 }
 
 #[tokio::test]
-async fn a_clone_may_be_named_instead_of_the_crate_in_it() {
+async fn candor_path_may_be_the_root_of_a_clone() {
     let home = Home::new("clone");
     let clone = Path::new(CANDOR).canonicalize().unwrap().join("../..");
     let made =
@@ -170,7 +170,7 @@ async fn a_clone_may_be_named_instead_of_the_crate_in_it() {
 }
 
 #[tokio::test]
-async fn nothing_is_overwritten_and_names_are_checked() {
+async fn new_refuses_existing_folders_and_invalid_names() {
     let home = Home::new("refused");
     home.write("work/full/kept.txt", "mine");
     home.write("work/plain", "a file");
@@ -191,7 +191,7 @@ async fn nothing_is_overwritten_and_names_are_checked() {
         assert!(told.contains(problem), "{args:?}: {told}");
     }
     assert_eq!(fs::read_dir(home.work().join("full")).unwrap().count(), 1);
-    assert!(!home.work().join("x").exists(), "what cannot be made is not begun");
+    assert!(!home.work().join("x").exists(), "a refused crate leaves no folder");
     let made = output(&mut home.candor(&["new", "bare"])).await;
-    assert_eq!(made.status.code(), Some(0), "an empty folder is taken: {:?}", made.stderr);
+    assert_eq!(made.status.code(), Some(0), "an empty folder is accepted: {:?}", made.stderr);
 }

@@ -16,7 +16,7 @@ async fn mistaken(home: &Home, args: &[&str]) -> String {
 }
 
 #[tokio::test]
-async fn a_value_that_a_server_cannot_mean_is_refused_with_what_to_write() {
+async fn invalid_server_flag_value_names_the_valid_form() {
     let home = Home::new("values");
     for (flag, values, right) in [
         ("--http", &["nonsense", "", "99999", "example.com:80", "http://[::1]:80"][..], "IP:PORT"),
@@ -53,11 +53,11 @@ async fn a_value_that_a_server_cannot_mean_is_refused_with_what_to_write() {
     }
     let said = mistaken(&home, &["files", ".", "--split=nonsense"]).await;
     assert!(said.contains("instead, beside"), "{said}");
-    assert_eq!(std::fs::read_dir(home.work()).unwrap().count(), 0, "nothing was made");
+    assert_eq!(std::fs::read_dir(home.work()).unwrap().count(), 0, "nothing was created");
 }
 
 #[tokio::test]
-async fn so_is_one_of_any_other_command() {
+async fn invalid_value_of_any_command_names_the_valid_form() {
     let home = Home::new("others");
     for (args, parts) in [
         (&["token", "a b"][..], &["'a b'", "no spaces", "ada"][..]),
@@ -92,7 +92,7 @@ async fn so_is_one_of_any_other_command() {
 }
 
 #[tokio::test]
-async fn flags_that_contradict_each_other_are_one_too() {
+async fn contradicting_flags_are_usage_errors() {
     let home = Home::new("contradictions");
     for (args, parts) in [
         (&["files", ".", "--stdio", "--http", "0"][..], &["cannot be used together"][..]),
@@ -108,7 +108,7 @@ async fn flags_that_contradict_each_other_are_one_too() {
 }
 
 #[tokio::test]
-async fn programs_that_asked_for_json_get_a_mistake_as_json() {
+async fn usage_error_with_json_is_a_json_object() {
     let home = Home::new("objects of mistakes");
     for args in [
         &["history", "--json", "--limit", "x"][..],
@@ -123,14 +123,14 @@ async fn programs_that_asked_for_json_get_a_mistake_as_json() {
         let message = told["error"]["message"].as_str().unwrap();
         assert!(!message.starts_with("error") && !message.contains("s3cret"), "{told}");
     }
-    // Behind the dashes it is not for us.
+    // After the dashes, `--json` belongs to the program.
     let ended = output(&mut home.candor(&["tools", "--timeout", "x", "--", "p", "--json"])).await;
     assert!(ended.stderr[0].starts_with("error: invalid value 'x'"), "{:?}", ended.stderr);
 }
 
-/// Behind two dashes stands a program.
+/// The words after two dashes are a program.
 #[tokio::test]
-async fn nobody_is_told_to_put_a_flag_behind_the_dashes() {
+async fn unknown_flag_error_does_not_suggest_two_dashes() {
     let home = Home::new("dashes");
     for args in [&["call", ":1", "t", "--limit", "3"][..], &["tools", ":1", "--limt"]] {
         let said = mistaken(&home, args).await;
@@ -139,7 +139,7 @@ async fn nobody_is_told_to_put_a_flag_behind_the_dashes() {
 }
 
 #[tokio::test]
-async fn a_value_that_nobody_typed_is_told_with_its_variable() {
+async fn invalid_value_from_the_environment_names_its_variable() {
     let home = Home::new("variables");
     for (variable, value) in
         [("CANDOR_HTTP", "nonsense"), ("CANDOR_TOKENS", ""), ("CANDOR_MAX_DEPTH", "0")]

@@ -36,7 +36,7 @@ fn rendered(schema: &Value) -> String {
 }
 
 #[test]
-fn a_plain_schema_keeps_its_order_and_says_what_must_be_there() {
+fn fields_keep_the_order_of_the_schema() {
     let schema = json!({"type": "object", "required": ["zeta"], "properties": {
         "zeta": {"type": "string", "description": "Last, but first"},
         "alpha": {"type": "integer", "minimum": 1, "maximum": 5, "default": 3},
@@ -54,7 +54,7 @@ fn a_plain_schema_keeps_its_order_and_says_what_must_be_there() {
 }
 
 #[test]
-fn nullable_is_said_in_four_ways() {
+fn nullable_type_is_recognized_in_every_spelling() {
     for schema in [
         json!({"type": ["string", "null"]}),
         json!({"anyOf": [{"type": "string"}, {"type": "null"}]}),
@@ -72,7 +72,7 @@ fn nullable_is_said_in_four_ways() {
 }
 
 #[test]
-fn choices_come_from_enums_and_from_constants_with_texts() {
+fn choices_come_from_enums_and_described_constants() {
     let field = of(&json!({"enum": ["a", 1, true]}));
     assert_eq!(type_of(&field), r#""a" | 1 | true"#);
     let field = of(&json!({"oneOf": [
@@ -85,7 +85,7 @@ fn choices_come_from_enums_and_from_constants_with_texts() {
 }
 
 #[test]
-fn more_values_than_anybody_can_choose_from_are_typed() {
+fn enum_with_too_many_values_is_typed_instead_of_chosen() {
     let names: Vec<String> = (0..2000).map(|n| format!("n{n}")).collect();
     let field = of(&json!({"enum": names}));
     assert_eq!(field.kind, Kind::Text(Text::Line));
@@ -94,7 +94,7 @@ fn more_values_than_anybody_can_choose_from_are_typed() {
 }
 
 #[test]
-fn shapes_are_told_apart_by_the_member_that_is_constant_in_each() {
+fn union_shapes_are_named_by_their_constant_member() {
     let field = of(&json!({"oneOf": [
         {"type": "object", "required": ["by", "to"], "properties": {"by": {"const": "mail"}, "to": {"type": "string"}}},
         {"type": "object", "required": ["by"], "properties": {"by": {"enum": ["file"]}, "path": {"type": "string"}}},
@@ -112,7 +112,7 @@ fn shapes_are_told_apart_by_the_member_that_is_constant_in_each() {
 }
 
 #[test]
-fn what_stands_beside_shapes_holds_for_each() {
+fn members_beside_a_union_belong_to_every_shape() {
     let field = read(
         &json!({"type": "object", "required": ["id"], "properties": {"id": {"type": "string"}}, "oneOf": [
             {"required": ["a"], "properties": {"a": {"type": "integer"}}},
@@ -127,7 +127,7 @@ fn what_stands_beside_shapes_holds_for_each() {
 }
 
 #[test]
-fn a_choice_of_what_must_be_there_is_no_choice_of_shapes() {
+fn alternatives_of_required_members_are_no_union() {
     let field = read(
         &json!({"type": "object", "properties": {"phone": {"type": "string"}, "email": {"type": "string"}},
         "anyOf": [{"required": ["phone"]}, {"required": ["email"]}]}),
@@ -137,7 +137,7 @@ fn a_choice_of_what_must_be_there_is_no_choice_of_shapes() {
 }
 
 #[test]
-fn one_is_counted_as_one() {
+fn limits_use_the_singular_for_one() {
     for (schema, says) in [
         (json!({"type": "array", "items": {"type": "string"}, "minItems": 1}), "at least 1 item"),
         (
@@ -152,7 +152,7 @@ fn one_is_counted_as_one() {
 }
 
 #[test]
-fn lists_tuples_maps_and_dates() {
+fn lists_tuples_maps_and_string_formats_are_recognized() {
     assert_eq!(
         type_of(&of(&json!({"type": "array", "items": {"enum": ["a", "b"]}}))),
         r#"("a" | "b")[]"#
@@ -173,7 +173,7 @@ fn lists_tuples_maps_and_dates() {
 }
 
 #[test]
-fn references_are_followed_and_what_stands_beside_them_comes_first() {
+fn members_beside_a_reference_override_its_target() {
     let schema = json!({"type": "object",
         "properties": {"a": {"$ref": "#/$defs/x%20y", "description": "Mine"}},
         "$defs": {"x y": {"type": "integer", "description": "Theirs", "minimum": 1}}});
@@ -200,7 +200,7 @@ fn references_are_followed_and_what_stands_beside_them_comes_first() {
 }
 
 #[test]
-fn a_schema_that_holds_itself_ends() {
+fn recursive_schema_makes_a_finite_form() {
     let list = json!({"$ref": "#/$defs/node", "$defs": {"node": {"type": "object", "properties": {
         "value": {"type": "string"}, "next": {"anyOf": [{"$ref": "#/$defs/node"}, {"type": "null"}]}}}}});
     let first = read(&list);
@@ -223,7 +223,7 @@ fn a_schema_that_holds_itself_ends() {
 }
 
 #[test]
-fn what_is_deep_or_large_is_asked_for_as_json() {
+fn deep_or_large_schema_is_entered_as_json() {
     let mut deep = json!({"type": "string"});
     for _ in 0..100 {
         deep = json!({"type": "object", "properties": {"a": deep}});
@@ -249,7 +249,7 @@ fn what_is_deep_or_large_is_asked_for_as_json() {
 }
 
 #[test]
-fn nonsense_makes_no_form_and_no_panic() {
+fn invalid_schema_does_not_panic() {
     for schema in [
         json!(null),
         json!(true),
@@ -283,7 +283,7 @@ fn nonsense_makes_no_form_and_no_panic() {
 }
 
 #[test]
-fn json_begins_with_exactly_what_must_be_there() {
+fn json_prefill_has_exactly_the_required_members() {
     let schema = json!({"type": "object", "required": ["a", "b", "c", "d", "gone"], "properties": {
         "a": {"type": "string"}, "b": {"default": false}, "c": {"default": null}, "d": {"$ref": "#/$defs/n"},
         "e": {"type": "string", "default": "not me"}}, "$defs": {"n": {"type": "integer", "default": 0}}});
@@ -294,7 +294,7 @@ fn json_begins_with_exactly_what_must_be_there() {
 }
 
 #[test]
-fn results_are_shown_without_their_box() {
+fn result_type_is_shown_without_its_wrapper() {
     let (takes, boxed) = (
         json!({"type": "object"}),
         json!({"type": "object", "properties": {"result": {"type": "number"}}}),
@@ -305,7 +305,7 @@ fn results_are_shown_without_their_box() {
 }
 
 #[test]
-fn every_field_has_a_label_and_is_described_by_what_is_there() {
+fn every_field_has_a_label_and_valid_aria_references() {
     let html = rendered(&json!({"type": "object", "required": ["a"], "properties": {
         "a": {"type": "string", "description": "About a"},
         "b": {"type": ["boolean", "null"], "default": true},
@@ -331,7 +331,7 @@ fn every_field_has_a_label_and_is_described_by_what_is_there() {
 }
 
 #[test]
-fn strings_of_a_schema_are_never_markup() {
+fn texts_of_a_schema_are_never_markup() {
     let hostile = r#""><script>alert('x')</script>"#;
     let schema = json!({"type": "object", "properties": {
         hostile: {"type": "string", "description": hostile, "default": hostile, "pattern": hostile},

@@ -12,7 +12,7 @@ use crate::desk::{called, memory, page, text, waiting};
 use crate::site::{Site, weather};
 
 #[tokio::test]
-async fn a_ledger_shows_what_waits_at_every_server() {
+async fn ledger_console_lists_pending_requests_of_every_server() {
     let store = memory();
     let server = |name: &str| {
         let done = format!("Deleted by {name}");
@@ -62,7 +62,7 @@ async fn a_ledger_shows_what_waits_at_every_server() {
 }
 
 #[tokio::test]
-async fn a_ledger_has_no_tools() {
+async fn ledger_console_has_no_tools() {
     let site = Site::around(Console::of_ledger(memory()));
     for path in ["/tools", "/tools/x", "/resources", "/resources/content?uri=a:b"] {
         site.ask("GET", path).known().send().await.problem(404, "not_found");
@@ -77,16 +77,16 @@ async fn a_ledger_has_no_tools() {
     }
     let history = page(&site, "/ui/history").await;
     assert!(history.contains("Nothing has happened yet"), "{history}");
-    assert!(!history.contains("Try a tool"), "there is none: {history}");
-    // Strangers are asked for the token on the first page.
+    assert!(!history.contains("Try a tool"), "a ledger has no tools: {history}");
+    // The home page asks anonymous users for the token.
     let stranger = site.ask("GET", "/").header("accept", "text/html").send().await;
     assert_eq!(stranger.status, 401);
     assert!(stranger.body.contains("data-testid=\"login\""), "{}", stranger.body);
 }
 
-/// Two servers share a ledger, and one of them has a console: it does not send people to tools that it has not.
+/// Two servers share a ledger, and one of them has a console. It links only to its own tools.
 #[tokio::test]
-async fn a_call_of_another_server_does_not_lead_to_a_tool_of_ours() {
+async fn request_of_another_server_has_no_link_to_our_tool() {
     let store = memory();
     let asking = |name: &str| {
         let tool = JsonTool::open("delete", |_, _| async { Ok::<_, ToolError>("") });
@@ -106,7 +106,7 @@ async fn a_call_of_another_server_does_not_lead_to_a_tool_of_ours() {
 }
 
 #[tokio::test]
-async fn without_a_ledger_there_is_nothing_to_decide_and_nothing_happened() {
+async fn approvals_and_history_are_disabled_without_a_ledger() {
     let site = Site::of(Server::new("test", "1").tool(weather()));
     for path in [
         "/approvals",

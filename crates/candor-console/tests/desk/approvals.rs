@@ -13,7 +13,7 @@ use serde_json::{Value, json};
 use crate::desk::{Desk, Waiting, called, code, note, page, text};
 
 #[tokio::test]
-async fn what_waits_is_listed_with_the_question_that_it_is() {
+async fn pending_request_is_listed_with_its_version_and_arguments() {
     let desk = Desk::new();
     assert_eq!(desk.waiting(0).await, [Value::Null; 0]);
     let call = desk.call(note("notes/a.txt"));
@@ -34,7 +34,7 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
         let path = format!("/approvals/{}", &item["id"].as_str().unwrap()[..digits]);
         assert_eq!(desk.site.ask("GET", &path).known().send().await.ok(), item);
     }
-    assert_eq!(desk.ran(), 0, "to look is not to decide");
+    assert_eq!(desk.ran(), 0, "a read decides nothing");
     assert!(!call.is_finished());
     desk.call(note("notes/b.txt"));
     let both = desk.waiting(2).await;
@@ -43,9 +43,9 @@ async fn what_waits_is_listed_with_the_question_that_it_is() {
     call.abort();
 }
 
-/// A hundred questions of a megabyte, of one caller: whoever is to decide about the others must still have a page.
+/// Large requests of one caller must not make the page too large for an operator.
 #[tokio::test]
-async fn what_is_too_large_for_a_page_of_all_has_one_of_its_own() {
+async fn oversized_request_is_shown_on_its_own_page() {
     let desk = Desk::new();
     let long = "&".repeat(700_000);
     let calls: Vec<_> =
@@ -55,22 +55,22 @@ async fn what_is_too_large_for_a_page_of_all_has_one_of_its_own() {
     let items = desk.waiting(3).await;
     let html = page(&desk.site, "/ui/approvals").await;
     assert_eq!(html.matches("data-testid=\"question\"").count(), 3);
-    assert_eq!(html.matches("Look at all of it").count(), 1, "one of the large has room");
-    assert!(html.contains("Delete notes/a.txt as of day 0."), "and all that are small");
+    assert_eq!(html.matches("Look at all of it").count(), 1, "one of the large requests fits");
+    assert!(html.contains("Delete notes/a.txt as of day 0."), "and all small ones");
     let large = items[1]["id"].as_str().unwrap();
     let html = page(&desk.site, &format!("/ui/approvals/{large}")).await;
     assert!(html.contains(&"&amp;".repeat(700_000)) && html.contains("Approve once"));
     calls.into_iter().chain([small]).for_each(|call| call.abort());
 }
 
-/// What is small has its room whatever stands before it: no caller makes the others wait until its own questions are decided.
+/// Small requests fit on the page, whatever comes before them: no caller can push the requests of others off it.
 #[tokio::test]
-async fn large_questions_of_one_caller_leave_the_small_ones_of_others_on_the_page() {
+async fn large_requests_of_one_caller_do_not_hide_small_ones_of_others() {
     let desk = Desk::impatient();
     for name in ["a", "b"] {
         desk.call(note(&format!("{name}{}", "&".repeat(700_000)))).await.unwrap();
     }
-    // Together more than a page has room for besides the first.
+    // Together more than fits on a page besides the first.
     for n in 0..90 {
         let path = format!("{n}-{}", "x".repeat(2300));
         desk.call_as("bob", note(&path), None).await.unwrap();
@@ -85,9 +85,9 @@ async fn large_questions_of_one_caller_leave_the_small_ones_of_others_on_the_pag
     assert_eq!(html.matches("Approve once").count(), 91);
 }
 
-/// Two callers with as many questions as the list has room for, and a third who asks later.
+/// Two callers fill the list with requests, and a third one asks later.
 #[tokio::test]
-async fn those_who_ask_much_hide_nobodys_question() {
+async fn request_list_takes_turns_between_callers() {
     let desk = Desk::impatient();
     for n in 0..100 {
         for who in ["ada", "bob"] {
@@ -110,10 +110,10 @@ async fn those_who_ask_much_hide_nobodys_question() {
     assert_eq!(html.matches("data-testid=\"question\"").count(), 200);
     assert!(
         html.contains("Delete eve.txt as of day 0.") && !html.contains("bob-99.txt"),
-        "by turns"
+        "callers take turns"
     );
     assert!(html.contains("These are 200 of 201 calls that wait"), "{html}");
-    // Decided, it makes room for who had to wait for a turn.
+    // A denied request makes space for the next one.
     let denied = Waiting::of(&items[199]);
     desk.deny(&denied.id, denied.named()).await.ok();
     let html = desk.page("/ui/approvals").await;
@@ -121,7 +121,7 @@ async fn those_who_ask_much_hide_nobodys_question() {
 }
 
 #[tokio::test]
-async fn approved_it_runs_once() {
+async fn approved_call_runs_once() {
     let desk = Desk::new();
     let call = desk.call(note("notes/a.txt"));
     let waiting = desk.one().await;
@@ -137,7 +137,7 @@ async fn approved_it_runs_once() {
     let again = desk.deny(&waiting.id, waiting.named()).await;
     again.problem(409, "conflict");
     assert_eq!(desk.ran(), 1);
-    // Another call of the same kind is another question.
+    // Another call with the same arguments is a new request.
     let call = desk.call(note("notes/a.txt"));
     let anew = desk.one().await;
     assert_ne!(anew.question, waiting.question);
@@ -147,7 +147,7 @@ async fn approved_it_runs_once() {
 }
 
 #[tokio::test]
-async fn a_decision_that_does_not_name_the_question_decides_nothing() {
+async fn review_with_an_invalid_body_or_version_is_refused() {
     let desk = Desk::new();
     let call = desk.call(note("notes/a.txt"));
     let waiting = desk.one().await;
@@ -170,25 +170,25 @@ async fn a_decision_that_does_not_name_the_question_decides_nothing() {
         text.problem(415, "unsupported_media_type");
         desk.site.ask("GET", &path).known().send().await.problem(405, "method_not_allowed");
     }
-    // What the other decision would take is not passed over.
+    // A field of the other decision is an error.
     let reason = json!({"version": waiting.question, "reason": "no"});
     desk.approve(&waiting.id, reason).await.problem(400, "bad_request");
     let rule = json!({"version": waiting.question, "grant": {"minutes": 5}});
     desk.deny(&waiting.id, rule).await.problem(400, "bad_request");
     let number = json!({"version": waiting.question, "reason": 7});
     desk.deny(&waiting.id, number).await.problem(400, "bad_request");
-    assert_eq!(desk.one().await.question, waiting.question, "it waits as before");
+    assert_eq!(desk.one().await.question, waiting.question, "the request is still pending");
     assert_eq!(desk.ran(), 0);
     assert!(!call.is_finished());
     call.abort();
 }
 
 #[tokio::test]
-async fn a_page_that_was_left_open_decides_nothing() {
+async fn review_of_an_outdated_request_is_refused() {
     let desk = Desk::impatient();
     assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
     let shown = desk.one().await;
-    // The preview sees another world, so the same call asks something else.
+    // The state has changed, so the same call makes a new request.
     desk.world.store(1, Ordering::SeqCst);
     assert_eq!(code(&desk.call(note("a")).await.unwrap()), "approval_required");
     let anew = desk.one().await;
@@ -203,9 +203,9 @@ async fn a_page_that_was_left_open_decides_nothing() {
     assert_eq!(desk.ran(), 1);
 }
 
-/// The yes was to what was shown: if that has changed by the time of the call, nobody has said yes.
+/// An approval covers only the state that the reviewer saw.
 #[tokio::test]
-async fn a_yes_does_not_hold_for_another_world() {
+async fn approval_is_void_after_the_state_changes() {
     let desk = Desk::impatient();
     desk.call(note("a")).await.unwrap();
     let waiting = desk.one().await;
@@ -217,12 +217,12 @@ async fn a_yes_does_not_hold_for_another_world() {
 }
 
 #[tokio::test]
-async fn a_no_reaches_the_caller_with_its_reason() {
+async fn denial_reaches_the_caller_with_its_reason() {
     let desk = Desk::new();
     for (path, reason, told) in [
         ("a", json!("it is <b>needed</b>"), "denied this call: it is <b>needed</b>."),
         ("b", Value::Null, "(operator) denied this call."),
-        // The page sends what stands in the field.
+        // The page sends the field as it is.
         ("c", json!("  "), "(operator) denied this call."),
     ] {
         let call = desk.call(note(path));
@@ -234,7 +234,7 @@ async fn a_no_reaches_the_caller_with_its_reason() {
         assert_eq!((&result["isError"], code(&result)), (&json!(true), "denied"), "{result}");
         assert!(text(&result).contains(told), "{result}");
         desk.waiting(0).await;
-        // Denied is denied for a while, and nobody is asked again.
+        // The denial holds until it expires, without a new request.
         desk.deny(&waiting.id, waiting.named()).await.problem(409, "conflict");
         assert_eq!(code(&desk.call(note(path)).await.unwrap()), "denied");
     }
@@ -242,7 +242,7 @@ async fn a_no_reaches_the_caller_with_its_reason() {
 }
 
 #[tokio::test]
-async fn what_nobody_has_asked_is_not_found() {
+async fn unknown_approval_request_is_not_found() {
     let desk = Desk::new();
     for id in ["0123456789ab", "ff", "no-such-key", "%20", "..", "é"] {
         let path = format!("/approvals/{}", id.replace('é', "%C3%A9"));
@@ -255,7 +255,7 @@ async fn what_nobody_has_asked_is_not_found() {
 }
 
 #[tokio::test]
-async fn a_name_that_two_calls_have_names_neither() {
+async fn key_shared_by_two_requests_is_refused_as_ambiguous() {
     let desk = Desk::new();
     let calls = ["ada", "bob"].map(|who| desk.call_as(who, note("a"), Some("order-17")));
     let both = desk.waiting(2).await;
@@ -271,7 +271,7 @@ async fn a_name_that_two_calls_have_names_neither() {
     desk.site.ask("GET", "/approvals/order-17").known().send().await.problem(409, "conflict");
     desk.waiting(2).await;
     assert_eq!(desk.ran(), 0);
-    // By its id, one of them is meant.
+    // An id names one request.
     for item in &both {
         let body = json!({"version": item["version"]});
         desk.approve(item["id"].as_str().unwrap(), body).await.ok();
@@ -283,7 +283,7 @@ async fn a_name_that_two_calls_have_names_neither() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_can_be_denied_and_not_approved() {
+async fn unreadable_request_can_only_be_denied() {
     let desk = Desk::new();
     let scope = Scope {
         principal: "ada".into(),
@@ -315,7 +315,7 @@ async fn what_cannot_be_read_can_be_denied_and_not_approved() {
 }
 
 #[tokio::test]
-async fn who_decides_is_told_what_takes_it_back() {
+async fn approval_request_states_whether_undo_is_possible() {
     let tool = |name: &str| JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") });
     let both = |server: Server| server.tool(tool("trash").undo("restore")).tool(tool("restore"));
     let desk = Desk::with(both, Console::allow_execute);
@@ -327,7 +327,7 @@ async fn who_decides_is_told_what_takes_it_back() {
          can undo the call.</dd>";
     assert!(desk.page("/ui/approvals").await.contains(link));
     call.abort();
-    // Without such a tool a call that deletes is final, and of an unclassified one nothing is known.
+    // Without an undo tool, a call that deletes is final. For an unclassified tool, nothing is known.
     let burn = |server: Server| server.tool(tool("burn").hints(Hints::DELETES));
     let desk = Desk::with(burn, Console::allow_execute);
     for (name, arguments, undo, said) in [
@@ -356,13 +356,13 @@ async fn who_decides_is_told_what_takes_it_back() {
 }
 
 #[tokio::test]
-async fn what_the_preview_says_stands_on_the_card_once() {
+async fn preview_block_is_shown_only_if_the_headline_is_not_enough() {
     let long = "x".repeat(200);
     for (preview, block) in [
         ("Deletes <b>one</b> note.", false),
         ("Deletes <b>one</b> note. \n\n", false),
         ("Deletes <b>one</b> note.\nIt is old.", true),
-        // Too long for a headline, and nothing that a headline could hold: all of it stands below.
+        // Too long for a headline, or no first line for it: the block has all of it.
         (long.as_str(), true),
         ("\nDeletes <b>one</b> note.", true),
     ] {
@@ -384,9 +384,9 @@ async fn what_the_preview_says_stands_on_the_card_once() {
     }
 }
 
-/// Its caller has left, or was told to come again: what was decided is not lost.
+/// The caller has disconnected, or must retry: the approval is not lost.
 #[tokio::test]
-async fn what_is_approved_and_not_started_stands_in_the_history() {
+async fn approved_call_that_has_not_started_is_in_the_history() {
     let desk = Desk::impatient();
     desk.call(note("a.txt")).await.unwrap();
     let waiting = desk.one().await;

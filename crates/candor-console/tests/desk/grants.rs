@@ -8,7 +8,7 @@ use serde_json::{Value, json};
 use crate::desk::{Desk, called, note, text};
 
 #[tokio::test]
-async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
+async fn grant_allows_matching_calls_until_revoked() {
     let desk = Desk::new();
     let rules = || async { desk.site.ask("GET", "/approvals/grants").known().send().await.ok() };
     assert_eq!(rules().await, json!([]));
@@ -27,13 +27,13 @@ async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
     assert!(html.contains("path is &quot;notes&quot; or inside it"), "{html}");
     assert!(html.contains("data-testid=\"nothing-waits\""), "{html}");
 
-    // Another path beneath, another reason, none at all: nobody is asked.
+    // Another path inside the folder, another reason or none: the grant covers the call.
     for arguments in [json!({"path": "notes/deep/b.txt", "why": "older"}), note("notes/c.txt")] {
         let result = desk.call(arguments).await.unwrap();
         assert!(text(&result).starts_with("Deleted notes/"), "{result}");
     }
     assert_eq!(desk.ran(), 3);
-    // Outside of it, and for others, people are asked as before.
+    // Other paths and other callers still need approval.
     let outside = [
         desk.call(note("letters/a.txt")),
         desk.call(note("notes/../letters/a.txt")),
@@ -58,7 +58,7 @@ async fn a_rule_lets_the_next_call_through_until_it_is_revoked() {
 }
 
 #[tokio::test]
-async fn a_rule_that_nobody_has_given_cannot_be_revoked() {
+async fn revoking_an_unknown_grant_is_not_found() {
     let desk = Desk::new();
     for id in ["0", "ffff", "no-rule", "%25"] {
         let path = format!("/approvals/grants/{id}");
@@ -69,7 +69,7 @@ async fn a_rule_that_nobody_has_given_cannot_be_revoked() {
 }
 
 #[tokio::test]
-async fn a_rule_that_makes_no_sense_decides_nothing() {
+async fn invalid_grant_is_refused() {
     let desk = Desk::new();
     let call = desk.call(json!({"path": "notes/a.txt", "why": "old"}));
     let waiting = desk.one().await;
@@ -112,14 +112,14 @@ async fn a_rule_that_makes_no_sense_decides_nothing() {
     assert_eq!(desk.ran(), 0);
     let none: Value = desk.site.ask("GET", "/approvals/grants").known().send().await.ok();
     assert_eq!(none, json!([]));
-    // And one that does.
+    // A valid grant.
     let body = json!({"version": waiting.question, "grant": {"minutes": 10_080}});
     desk.approve(&waiting.id, body).await.ok();
     assert_eq!(text(&call.await.unwrap()), "Deleted notes/a.txt");
 }
 
 #[tokio::test]
-async fn of_a_secret_only_any_value_can_be_permitted() {
+async fn grant_for_a_secret_must_allow_any_value() {
     let schema = json!({"type": "object", "properties": {
         "user": {"type": "string"},
         "password": {"type": "string", "format": "password"},
@@ -140,7 +140,7 @@ async fn of_a_secret_only_any_value_can_be_permitted() {
     assert_eq!(secrets, ["keys", "password"], "{item}");
     let waiting = desk.one().await;
 
-    // The page does not offer the same again, and chooses nothing by itself.
+    // The page does not offer the exact secret, and preselects nothing.
     let html = desk.page("/ui/approvals").await;
     let offered = |name: &str| {
         let (_, menu) = html.split_once(&format!("data-like=\"{name}\">")).unwrap();
@@ -154,7 +154,7 @@ async fn of_a_secret_only_any_value_can_be_permitted() {
         assert!(menu.contains("value=\"any\""), "{menu}");
     }
 
-    // Who wants it all the same is told why not, and nothing is decided.
+    // A grant with the exact secret is refused, and decides nothing.
     for permit in [
         json!({"minutes": 5}),
         json!({"minutes": 5, "any": ["keys", "user"]}),
@@ -174,7 +174,7 @@ async fn of_a_secret_only_any_value_can_be_permitted() {
     let said = desk.approve(&waiting.id, body).await.ok();
     assert_eq!(said["grant"]["pattern"]["password"], json!({"any": true}), "{said}");
     assert_eq!(text(&asking.await.unwrap()), "reset");
-    assert_eq!(text(&call("another", 99).await.unwrap()), "reset", "nobody is asked");
+    assert_eq!(text(&call("another", 99).await.unwrap()), "reset", "no approval is needed");
     let kept = rules().await.to_string();
     assert!(!kept.contains("hunter2") && !kept.contains("1234"), "{kept}");
 }

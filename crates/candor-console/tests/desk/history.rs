@@ -45,7 +45,7 @@ fn keys(list: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn operations_are_listed_the_latest_first() {
+async fn operations_are_listed_latest_first() {
     let site = eventful().await;
     let all = history(&site, "").await;
     assert_eq!(keys(&all), ["order-6", "order-5", "order-4", "order-3", "order-2", "order-1"]);
@@ -56,7 +56,7 @@ async fn operations_are_listed_the_latest_first() {
 }
 
 #[tokio::test]
-async fn pages_join_without_a_gap_and_without_repetition() {
+async fn history_pages_have_no_gaps_or_repeats() {
     let site = eventful().await;
     for calls in ["", "&rows=true"] {
         let whole = history(&site, &format!("?limit=500{calls}")).await;
@@ -71,7 +71,7 @@ async fn pages_join_without_a_gap_and_without_repetition() {
                 all.extend(items.clone());
                 let Some(next) = part["next"].as_u64() else { break };
                 cursor = format!("&cursor={next}");
-                assert!(all.len() <= whole.len(), "it ends");
+                assert!(all.len() <= whole.len(), "the pages end");
             }
             assert_eq!(all, whole, "{limit} at a time");
         }
@@ -86,7 +86,7 @@ async fn pages_join_without_a_gap_and_without_repetition() {
 }
 
 #[tokio::test]
-async fn filters_leave_what_was_asked_for() {
+async fn history_filters_return_only_matching_entries() {
     let site = eventful().await;
     for (query, many) in [
         ("?tool=pay", 6),
@@ -108,7 +108,7 @@ async fn filters_leave_what_was_asked_for() {
         ("?tool=pay&state=failed&key=order-5", 0),
         // As an empty field of the page sends it.
         ("?tool=&principal=&key=&state=&since=", 6),
-        // Of calls, those without a key are there too.
+        // Rows include calls without a key.
         ("?rows=true&tool=mail", 1),
         ("?rows=true&key=order-3&state=succeeded", 1),
         ("?rows=true&tool=nothing", 0),
@@ -121,7 +121,7 @@ async fn filters_leave_what_was_asked_for() {
 }
 
 #[tokio::test]
-async fn what_is_no_filter_is_refused() {
+async fn invalid_history_filter_is_refused() {
     let site = eventful().await;
     for query in [
         "state=nope",
@@ -153,7 +153,7 @@ async fn what_is_no_filter_is_refused() {
 }
 
 #[tokio::test]
-async fn a_filter_with_a_mistake_in_it_can_be_mended() {
+async fn page_of_an_invalid_filter_keeps_its_fields() {
     let site = eventful().await;
     let path = "/ui/history?tool=pay&state=failed&since=yesterday";
     let html = site.ask("GET", path).header("accept", "text/html").known().send().await;
@@ -161,13 +161,13 @@ async fn a_filter_with_a_mistake_in_it_can_be_mended() {
     for kept in ["value=\"pay\"", "value=\"yesterday\"", " selected>Failed</option>"] {
         assert!(html.body.contains(kept), "{kept} in {}", html.body);
     }
-    assert!(!html.body.contains("/history/export"), "it would be all of it: {}", html.body);
+    assert!(!html.body.contains("/history/export"), "it would export everything: {}", html.body);
     let good = page(&site, "/ui/history?tool=pay&state=failed").await;
     assert!(good.contains("/history/export?tool=pay&amp;state=failed&amp;"), "{good}");
 }
 
 #[tokio::test]
-async fn calls_are_the_rows_of_the_audit() {
+async fn history_rows_are_audit_rows() {
     let site = eventful().await;
     let rows = history(&site, "?rows=true&key=order-1").await;
     let events: Vec<_> = rows["items"]
@@ -185,7 +185,7 @@ async fn calls_are_the_rows_of_the_audit() {
 }
 
 #[tokio::test]
-async fn one_operation_is_found_by_its_key_and_by_its_first_digits() {
+async fn operation_is_found_by_its_key_or_id_prefix() {
     let site = eventful().await;
     let by_key = history(&site, "/order-3").await;
     let id = by_key["id"].as_str().unwrap().to_owned();
@@ -205,11 +205,11 @@ async fn one_operation_is_found_by_its_key_and_by_its_first_digits() {
     for part in ["data-state=\"done\"", "order-3", "worked", "Open the tool", &id, kept] {
         assert!(html.contains(part), "{part} in {html}");
     }
-    assert!(!html.contains("data-testid=\"resolve\""), "it is known what came of it");
+    assert!(!html.contains("data-testid=\"resolve\""), "the outcome is known");
 }
 
 #[tokio::test]
-async fn the_page_lists_what_ended_and_leads_to_each() {
+async fn history_page_links_to_every_call() {
     let site = eventful().await;
     let html = page(&site, "/ui/history").await;
     assert_eq!(html.matches("data-testid=\"call\"").count(), 7, "{html}");
@@ -222,7 +222,7 @@ async fn the_page_lists_what_ended_and_leads_to_each() {
 }
 
 #[tokio::test]
-async fn everything_can_be_taken_away_as_lines_of_json() {
+async fn history_export_contains_every_row_as_json_lines() {
     let site = eventful().await;
     let export = |query: &str| {
         let path = format!("/history/export{query}");

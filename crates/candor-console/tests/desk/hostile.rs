@@ -48,7 +48,7 @@ fn evil() -> JsonTool {
 }
 
 #[tokio::test]
-async fn both_pages_show_hostile_words_as_they_are() {
+async fn approvals_and_history_pages_escape_hostile_text() {
     let store = memory();
     let engine = Server::new(HOSTILE, HOSTILE)
         .instance(HOSTILE)
@@ -89,7 +89,7 @@ async fn both_pages_show_hostile_words_as_they_are() {
     is_harmless(&html);
     assert!(html.contains("denied by "), "{html}");
 
-    // Approved, with a rule that has such a name in its pattern.
+    // Approved, with a grant that has such a name in its pattern.
     let approved = call("b");
     let item = waiting(&site, 1).await.remove(0);
     let id = item["id"].as_str().unwrap().to_owned();
@@ -105,7 +105,7 @@ async fn both_pages_show_hostile_words_as_they_are() {
     is_harmless(&html);
     is_harmless(&page(&site, "/ui/history").await);
 
-    // What is asked for comes back in the filter's own fields, as what it is.
+    // The page repeats the filter values as text.
     let query: String = HOSTILE.bytes().map(|byte| format!("%{byte:02X}")).collect();
     for name in ["tool", "principal", "key"] {
         let html = page(&site, &format!("/ui/history?{name}={query}")).await;

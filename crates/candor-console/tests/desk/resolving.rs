@@ -53,7 +53,7 @@ impl Bank {
 }
 
 #[tokio::test]
-async fn what_was_done_is_told_to_the_next_call_with_the_key() {
+async fn result_recorded_by_an_operator_is_replayed() {
     let whole = json!({"content": [{"type": "text", "text": "as it was"}], "isError": false});
     for (body, told) in [
         (json!({"state": "succeeded", "text": "paid <b>once</b>"}), json!("paid <b>once</b>")),
@@ -67,7 +67,7 @@ async fn what_was_done_is_told_to_the_next_call_with_the_key() {
         let again = bank.pay().await;
         assert_eq!(again.ok()["content"][0]["text"], told);
         assert_eq!(again.header("idempotent-replayed"), "true");
-        assert_eq!(bank.started(), 1, "nothing is done twice");
+        assert_eq!(bank.started(), 1, "the handler ran once");
         bank.resolve(json!({"state": "abandoned"})).await.problem(409, "already_resolved");
         assert_eq!(bank.pay().await.ok()["content"][0]["text"], told);
     }
@@ -79,7 +79,7 @@ async fn what_was_done_is_told_to_the_next_call_with_the_key() {
 
 /// No number is rounded on its way into the ledger.
 #[tokio::test]
-async fn a_result_is_kept_digit_for_digit() {
+async fn recorded_result_keeps_every_digit() {
     let bank = Bank::new().await;
     let body =
         r#"{"state": "succeeded", "result": {"n": 123456789012345678901234567890, "x": 1.10}}"#;
@@ -91,7 +91,7 @@ async fn a_result_is_kept_digit_for_digit() {
 }
 
 #[tokio::test]
-async fn what_failed_is_an_error_for_the_next_call() {
+async fn outcome_resolved_as_failed_is_replayed_as_an_error() {
     let bank = Bank::new().await;
     let said = bank.resolve(json!({"state": "failed", "text": "no money"})).await.ok();
     assert_eq!((&said["state"], &said["outcome"]), (&json!("failed"), &json!("failed")));
@@ -104,7 +104,7 @@ async fn what_failed_is_an_error_for_the_next_call() {
 }
 
 #[tokio::test]
-async fn what_was_not_done_may_start_once_more() {
+async fn outcome_resolved_as_not_run_lets_the_call_start_again() {
     let bank = Bank::new().await;
     let said = bank.resolve(json!({"state": "not_run"})).await.ok();
     assert_eq!(said["state"], "not_run");
@@ -113,7 +113,7 @@ async fn what_was_not_done_may_start_once_more() {
 }
 
 #[tokio::test]
-async fn what_is_abandoned_stays_so() {
+async fn abandoned_operation_refuses_later_calls() {
     let bank = Bank::new().await;
     assert_eq!(bank.resolve(json!({"state": "abandoned"})).await.ok()["state"], "abandoned");
     bank.pay().await.problem(410, "abandoned");
@@ -121,7 +121,7 @@ async fn what_is_abandoned_stays_so() {
 }
 
 #[tokio::test]
-async fn what_makes_no_sense_changes_nothing() {
+async fn invalid_resolution_is_refused() {
     let bank = Bank::new().await;
     for body in [
         json!({}),
@@ -136,7 +136,7 @@ async fn what_makes_no_sense_changes_nothing() {
         json!({"state": "succeeded", "results": 1}),
         json!({"state": "succeeded", "result": {"content": [{"type": "text"}]}}),
         json!({"state": "succeeded", "result": {"content": [], "isError": "no"}}),
-        // A result of what was not done: one of the two is not meant.
+        // A result contradicts the state.
         json!({"state": "not_run", "text": "paid"}),
         json!({"state": "not_run", "result": 1}),
         json!({"state": "abandoned", "text": ""}),
@@ -155,7 +155,7 @@ async fn what_makes_no_sense_changes_nothing() {
 }
 
 #[tokio::test]
-async fn the_page_offers_it_where_it_is_needed() {
+async fn page_offers_resolution_only_for_an_unknown_outcome() {
     let bank = Bank::new().await;
     let list = page(&bank.site, "/ui/history").await;
     assert!(list.contains("<tr data-state=\"unknown\""), "{list}");

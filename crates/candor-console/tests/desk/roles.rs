@@ -43,7 +43,7 @@ fn closed() -> Desk {
 }
 
 #[tokio::test]
-async fn strangers_and_callers_see_nothing_and_decide_nothing() {
+async fn only_operators_can_see_or_review_requests() {
     for (desk, callers) in [(Desk::new(), None), (closed(), Some("Bearer secret of ada"))] {
         let call = desk.call(note("hidden path"));
         let waiting = desk.one().await;
@@ -52,7 +52,7 @@ async fn strangers_and_callers_see_nothing_and_decide_nothing() {
             reply.problem(status, word);
             assert!(!reply.body.contains("hidden path"), "{}", reply.body);
         };
-        // Also of what does not exist: strangers do not learn what does.
+        // Also for unknown ids, so that other users do not learn which ones exist.
         for id in [waiting.id.as_str(), "0123456789ab"] {
             for (method, path) in paths(id) {
                 let stranger = desk.site.ask(method, &path).json(&body).send().await;
@@ -72,7 +72,7 @@ async fn strangers_and_callers_see_nothing_and_decide_nothing() {
 }
 
 #[tokio::test]
-async fn an_operator_with_a_token_of_their_own_decides_in_their_own_name() {
+async fn operator_with_a_token_reviews_under_its_own_name() {
     let desk = closed();
     let call = desk.call(note("a"));
     let waiting = desk.one().await;
@@ -92,7 +92,7 @@ async fn an_operator_with_a_token_of_their_own_decides_in_their_own_name() {
 }
 
 #[tokio::test]
-async fn a_cookie_decides_nothing_without_what_the_login_gave_besides() {
+async fn cookie_without_the_login_proof_decides_nothing() {
     let desk = Desk::with(|server| server, Console::allow_execute);
     let call = desk.call(note("a"));
     let waiting = desk.one().await;
@@ -102,7 +102,7 @@ async fn a_cookie_decides_nothing_without_what_the_login_gave_besides() {
     let cookie = login.header("set-cookie").split(';').next().unwrap().to_owned();
     let with_cookie =
         |method: &str, path: &str| desk.site.ask(method, path).header("cookie", &cookie);
-    // It lets its owner look.
+    // The cookie alone allows reads.
     with_cookie("GET", "/approvals").send().await.ok();
     let changes = paths(&waiting.id).into_iter().filter(|(method, _)| *method != "GET");
     for (method, path) in changes {
@@ -116,7 +116,7 @@ async fn a_cookie_decides_nothing_without_what_the_login_gave_besides() {
     }
     assert_eq!(desk.one().await.question, waiting.question);
     assert_eq!(desk.ran(), 0);
-    // The page has the question, and not what decides it.
+    // The page has the version, but not the proof.
     let page = with_cookie("GET", "/ui/approvals").header("accept", "text/html").send().await;
     assert!(page.body.contains(&waiting.question) && !page.body.contains(&proof));
     let path = format!("/approvals/{}/approve", waiting.id);

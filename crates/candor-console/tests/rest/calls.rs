@@ -14,7 +14,7 @@ use tokio::sync::Notify;
 use crate::site::{Site, delete_record, sample, server, weather};
 
 #[tokio::test]
-async fn a_result_is_that_of_mcp() {
+async fn call_result_matches_mcp() {
     let site = Site::of(sample());
     let called = site.post("/tools/get_weather/call", json!({"city": "Oslo"})).await;
     let content = json!([{"type": "text", "text": "Sunny in Oslo"}]);
@@ -24,7 +24,7 @@ async fn a_result_is_that_of_mcp() {
 }
 
 #[tokio::test]
-async fn structured_content_and_metadata_come_along_digit_for_digit() {
+async fn structured_content_keeps_large_integers() {
     let tool = JsonTool::open("t", |_, _| async {
         Ok::<_, ToolError>(Output::structured(
             json!({"n": 18_446_744_073_709_551_615_u64, "x": 0.1}),
@@ -33,11 +33,11 @@ async fn structured_content_and_metadata_come_along_digit_for_digit() {
     let site = Site::of(server().tool(tool));
     let called = site.post("/tools/t/call", json!({})).await;
     assert_eq!(called.ok()["structuredContent"]["n"], 18_446_744_073_709_551_615_u64);
-    assert!(called.ok().get("_meta").is_none(), "nothing to say, nothing said: {}", called.body);
+    assert!(called.ok().get("_meta").is_none(), "no metadata, no member: {}", called.body);
 }
 
 #[tokio::test]
-async fn calling_is_off_unless_it_is_allowed() {
+async fn calls_are_disabled_by_default() {
     let site = Site::with(sample(), |console| console);
     for verb in ["call", "preview"] {
         for tool in ["get_weather", "nothing"] {
@@ -48,10 +48,10 @@ async fn calling_is_off_unless_it_is_allowed() {
     }
 }
 
-/// The order in which a call is refused: who asks (nothing is said of tools to strangers), whether calling is on, whether there
-/// is such a tool, whether its arguments can be read.
+/// The order of the checks: the caller (anonymous ones learn nothing about tools), whether calls are enabled, whether the tool
+/// exists, whether its arguments can be read.
 #[tokio::test]
-async fn refusals_have_an_order() {
+async fn call_refusals_follow_a_fixed_order() {
     let off = Site::with(sample(), |console| console);
     let on = Site::of(sample());
     for site in [&off, &on] {
@@ -60,7 +60,7 @@ async fn refusals_have_an_order() {
             let reply = site.ask("POST", &path).text("text/plain", "{").send().await;
             reply.problem(401, "unauthorized");
             assert!(reply.header("www-authenticate").starts_with("Bearer"));
-            assert!(!reply.body.contains("not found"), "strangers learn nothing");
+            assert!(!reply.body.contains("not found"), "anonymous callers learn nothing");
             let wrong = site.ask("POST", &path).header("authorization", "Bearer wrong");
             wrong.json(&json!({})).send().await.problem(401, "unauthorized");
         }
@@ -79,7 +79,7 @@ async fn refusals_have_an_order() {
 }
 
 #[tokio::test]
-async fn a_body_that_cannot_be_read_never_becomes_a_call() {
+async fn unreadable_body_never_becomes_a_call() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let tool = JsonTool::open("t", move |_, _| {
@@ -112,7 +112,7 @@ async fn a_body_that_cannot_be_read_never_becomes_a_call() {
 }
 
 #[tokio::test]
-async fn a_tool_that_fails_has_answered() {
+async fn tool_error_is_a_result_without_internal_details() {
     let tools = [
         JsonTool::open("own", |_, _| async {
             Err::<&str, _>(ToolError::new("No paper").code("rate_limited"))
@@ -138,7 +138,7 @@ async fn a_tool_that_fails_has_answered() {
 }
 
 #[tokio::test]
-async fn a_repetition_is_answered_from_the_record_and_marked() {
+async fn retry_with_the_same_key_is_replayed() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let tool = JsonTool::open("pay", move |_, _| {
@@ -152,7 +152,7 @@ async fn a_repetition_is_answered_from_the_record_and_marked() {
     };
     let first = pay("k").await;
     assert_eq!(first.header("idempotent-replayed"), "");
-    // The draft's way to write it, in quotes, is the same key.
+    // A key in quotes, as in the draft, is the same key.
     for key in ["k", "\"k\""] {
         let again = pay(key).await;
         assert_eq!(again.header("idempotent-replayed"), "true");
@@ -164,7 +164,7 @@ async fn a_repetition_is_answered_from_the_record_and_marked() {
 }
 
 #[tokio::test]
-async fn the_handler_knows_who_calls_and_in_which_trace() {
+async fn handler_sees_the_principal_and_problems_name_the_trace() {
     let tool = JsonTool::open("who", |_, ctx: Ctx| async move {
         Ok::<_, ToolError>(ctx.principal().to_string())
     });
@@ -179,7 +179,7 @@ async fn the_handler_knows_who_calls_and_in_which_trace() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_can_answer_is_a_problem() {
+async fn unsupported_elicitation_is_a_problem() {
     let tool = JsonTool::open("asks", |_, ctx: Ctx| async move {
         ctx.elicit(Elicit::url("Sure?", "https://example.org")).await?;
         Ok::<_, ToolError>("done")
@@ -189,7 +189,7 @@ async fn a_question_that_nobody_can_answer_is_a_problem() {
 }
 
 #[tokio::test]
-async fn a_preview_is_called_with_the_same_arguments() {
+async fn preview_takes_the_arguments_of_the_call() {
     let tool = delete_record().preview(|args, _| async move {
         Ok::<_, ToolError>(format!("Would delete {}.", args["id"]))
     });
@@ -223,7 +223,7 @@ fn events(text: &str) -> Vec<(String, Value)> {
 }
 
 #[tokio::test]
-async fn who_wants_events_gets_progress_and_then_the_result() {
+async fn event_stream_sends_progress_before_the_result() {
     let site = Site::of(server().tool(steps()).tool(weather()));
     let ask = |tool: &str| {
         let ask = site.ask("POST", &format!("/tools/{tool}/call")).known();
@@ -247,7 +247,7 @@ async fn who_wants_events_gets_progress_and_then_the_result() {
         ("problem", &json!("invalid_arguments"))
     );
     let unknown = ask("nothing").await;
-    assert_eq!(unknown.status, 404, "what is known before is said as a status");
+    assert_eq!(unknown.status, 404, "an error before the call is a status");
 }
 
 /// A handler that says when it runs and when it was dropped.
@@ -270,7 +270,7 @@ fn hanging(runs: Arc<Notify>, ended: Arc<Notify>) -> JsonTool {
 }
 
 #[tokio::test]
-async fn whoever_hangs_up_takes_the_call_back() {
+async fn disconnect_cancels_the_call() {
     let (runs, ended) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let engine = server().tool(hanging(runs.clone(), ended.clone())).build().unwrap();
     let console = Console::of(engine).allow_execute();
@@ -293,7 +293,7 @@ async fn whoever_hangs_up_takes_the_call_back() {
 }
 
 #[tokio::test]
-async fn over_a_real_connection_it_is_the_same() {
+async fn real_connection_serves_the_same_answers() {
     let console = Console::of(sample().build().unwrap());
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -12,7 +12,7 @@ use crate::room;
 use crate::site::{Site, delete_record, named, sample, server, weather};
 
 #[tokio::test]
-async fn the_list_of_the_seed_value_for_value() {
+async fn tool_list_has_exactly_the_published_shape() {
     let site = Site::of(sample());
     let said = json!([
         {
@@ -30,7 +30,7 @@ async fn the_list_of_the_seed_value_for_value() {
 }
 
 #[tokio::test]
-async fn the_detail_of_the_seed_value_for_value() {
+async fn tool_detail_has_exactly_the_published_shape() {
     let site = Site::of(sample());
     let reply = site.get("/tools/get_weather").await;
     let said = json!({
@@ -50,7 +50,7 @@ async fn the_detail_of_the_seed_value_for_value() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_said_to_be_one_in_exactly_these_words() {
+async fn unknown_tool_error_has_exactly_the_published_text() {
     let site = Site::of(sample());
     let reply = site.get("/tools/unknown_tool").await;
     assert_eq!(reply.status, 404);
@@ -65,7 +65,7 @@ async fn an_unknown_tool_is_said_to_be_one_in_exactly_these_words() {
 }
 
 #[tokio::test]
-async fn hints_that_nobody_has_set_are_left_out_and_no_hints_are_no_member() {
+async fn unset_hints_are_omitted_from_the_list() {
     let with = |name: &str, change: fn(&mut ToolAnnotations)| {
         let mut hints = ToolAnnotations::new();
         change(&mut hints);
@@ -89,7 +89,7 @@ async fn hints_that_nobody_has_set_are_left_out_and_no_hints_are_no_member() {
 }
 
 #[tokio::test]
-async fn list_has_no_schemas_and_detail_has_them() {
+async fn tool_detail_has_schemas_but_the_list_has_none() {
     let tool = JsonTool::new(
         "count",
         &json!({"type": "object", "properties": {"n": {"const": 1.50, "maximum": 1e2}}}),
@@ -109,7 +109,7 @@ async fn list_has_no_schemas_and_detail_has_them() {
 
 /// Both from one socket, and for each caller.
 #[tokio::test]
-async fn the_list_is_that_of_mcp() {
+async fn tool_list_matches_mcp_for_every_caller() {
     let count = JsonTool::open("count", |_, _| async { Ok::<_, ToolError>(json!({"n": 1})) })
         .output_schema(&json!({"type": "object"}))
         .define(|definition| definition.title = Some("Counts".to_owned()));
@@ -139,7 +139,7 @@ async fn the_list_is_that_of_mcp() {
             let mut theirs = theirs.clone();
             theirs["description"] = ours["description"].clone();
             theirs.as_object_mut().unwrap().shift_remove("_meta");
-            assert_eq!(detail, theirs, "{who}: all but what is for programs that speak MCP alone");
+            assert_eq!(detail, theirs, "{who}: everything but `_meta`");
         }
         if let Some(dynamic) = ours.get(2) {
             let hints = dynamic["annotations"].as_object().unwrap();
@@ -149,14 +149,14 @@ async fn the_list_is_that_of_mcp() {
 }
 
 #[tokio::test]
-async fn no_tools_are_an_empty_list() {
+async fn server_without_tools_has_an_empty_list() {
     assert_eq!(Site::of(server()).get("/tools").await.ok(), json!([]));
     let none = server().tools_from(Vec::<Arc<dyn Tool>>::new());
     assert_eq!(Site::of(none).get("/tools").await.ok(), json!([]));
 }
 
 #[tokio::test]
-async fn who_has_it_already_is_told_that_nothing_has_changed() {
+async fn matching_etag_returns_not_modified() {
     let site = Site::of(sample());
     for path in ["/tools", "/tools/get_weather", "/tools?limit=1", "/openapi.json"] {
         let first = site.get(path).await;
@@ -196,7 +196,7 @@ async fn head_is_get_without_its_body() {
 }
 
 #[tokio::test]
-async fn pages_are_for_those_who_want_them() {
+async fn tool_list_is_paged_only_on_request() {
     let names: Vec<String> = (0..7).map(|n| format!("t{n}")).collect();
     let site = Site::of(server().tools(names.iter().map(|name| named(name)))).nested("/x");
     let mut path = "/x/tools?limit=3".to_owned();
@@ -227,7 +227,7 @@ async fn pages_are_for_those_who_want_them() {
 }
 
 #[tokio::test]
-async fn ten_thousand_tools_are_one_list() {
+async fn ten_thousand_tools_fit_in_one_list() {
     let tools: Vec<Arc<dyn Tool>> = (0..10_000).map(|n| named(&format!("t{n}"))).collect();
     let site = Site::of(server().tools_from(tools));
     let listed = site.get("/tools").await.ok();
@@ -282,7 +282,7 @@ async fn rest_omits_null_annotations() {
 }
 
 #[tokio::test]
-async fn looking_runs_nothing_and_changes_nothing() {
+async fn discovery_runs_no_handler() {
     let ran = Arc::new(std::sync::atomic::AtomicUsize::new(0));
     let counted = ran.clone();
     let tool = JsonTool::open("t", move |_, _| {

@@ -37,8 +37,8 @@ async fn validate(site: &Site, tool: &str, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn valid_or_not_is_an_answer() {
-    // Not even executing is allowed, and nobody says who they are.
+async fn validate_reports_errors_without_login() {
+    // Calls are disabled, and the caller is anonymous.
     let site = Site::with(server().tool(weather()).tool(manage()), |console| console);
     let reply =
         site.ask("POST", "/tools/get_weather/validate").json(&json!({"city": "Oslo"})).send().await;
@@ -64,14 +64,14 @@ async fn valid_or_not_is_an_answer() {
 }
 
 #[tokio::test]
-async fn unclassified_tool_is_explained_as_such() {
+async fn unclassified_tool_is_explained_as_unclassified() {
     let tool = JsonTool::open("any", |_, _| async { Ok::<_, ToolError>("") }).unclassified();
     let site = Site::of(server().tool(tool));
     let told = site.ask("POST", "/tools/any/annotations").json(&json!({})).send().await.ok();
     assert_eq!(told["summary"], "Unclassified");
 }
 
-/// A key makes a call safe to retry, but says nothing about what the call does.
+/// A key makes a call safe to retry, but does not describe its effect.
 #[tokio::test]
 async fn unclassified_tool_with_keys_publishes_no_hints() {
     let mut title = ToolAnnotations::new();
@@ -86,7 +86,7 @@ async fn unclassified_tool_with_keys_publishes_no_hints() {
 }
 
 #[tokio::test]
-async fn effect_of_a_json_definition_is_that_of_its_calls() {
+async fn json_definition_sets_the_effect_of_its_calls() {
     let definition = json!({
         "name": "set",
         "inputSchema": {"type": "object"},
@@ -100,7 +100,7 @@ async fn effect_of_a_json_definition_is_that_of_its_calls() {
 }
 
 #[tokio::test]
-async fn failed_evaluator_is_the_worst_case_and_not_exact() {
+async fn failed_evaluator_reports_the_worst_case() {
     let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") }).effects_by(
         Hints::DELETES,
         |args| {
@@ -119,7 +119,7 @@ async fn failed_evaluator_is_the_worst_case_and_not_exact() {
 }
 
 #[tokio::test]
-async fn fields_beside_the_hints_are_those_of_the_call() {
+async fn annotations_carry_the_extra_fields_of_the_call() {
     let tool = JsonTool::open("sync", |_, _| async { Ok::<_, ToolError>("") }).effects_by(
         Hints::DELETES,
         |args| {
@@ -141,7 +141,7 @@ async fn fields_beside_the_hints_are_those_of_the_call() {
 }
 
 #[tokio::test]
-async fn pointers_are_escaped() {
+async fn error_pointers_are_escaped() {
     let schema = json!({"type": "object", "properties": {"a/b~c": {"type": "integer"}}});
     let tool = JsonTool::new("t", &schema, |_, _| async { Ok::<_, ToolError>("") });
     let site = Site::of(server().tool(tool));
@@ -149,11 +149,11 @@ async fn pointers_are_escaped() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_read_is_refused_after_the_tool_was_looked_for() {
+async fn unreadable_validate_body_is_refused() {
     let site = Site::of(server().tool(weather()));
     let post = |path: &str| site.ask("POST", path);
     let bad = post("/tools/nothing/validate").text("text/plain", "{").send().await;
-    assert_eq!(bad.status, 404, "first of all there is no such tool");
+    assert_eq!(bad.status, 404, "the tool is checked first");
     for body in ["", "{", "[1,2]", "null", "\"x\"", "{}{}", "{\"a\":1,\"a\":2}", "{\"a\":1e400}"] {
         let reply = post("/tools/get_weather/validate").text("application/json", body).send().await;
         let said = reply.problem(400, "bad_request");
@@ -171,7 +171,7 @@ async fn what_cannot_be_read_is_refused_after_the_tool_was_looked_for() {
 }
 
 #[tokio::test]
-async fn the_handler_is_not_asked() {
+async fn validate_and_annotations_never_run_the_handler() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let tool = JsonTool::open("t", move |_, _| {
@@ -187,7 +187,7 @@ async fn the_handler_is_not_asked() {
 }
 
 #[tokio::test]
-async fn annotations_are_about_these_arguments() {
+async fn annotations_depend_on_the_arguments() {
     let site = Site::of(server().tool(manage()).ask(AskLevel::Destructive));
     let ask = async |arguments: Value| site.post("/tools/manage/annotations", arguments).await.ok();
     let mut reads = ask(json!({"path": "a", "action": "read"})).await;
@@ -219,14 +219,14 @@ async fn annotations_are_about_these_arguments() {
     assert_eq!((&half["valid"], &half["exact"]), (&json!(false), &json!(false)));
     assert_eq!((&deletes["decision"], &half["decision"]), (&json!("ask"), &json!("refuse")));
     assert_eq!(half["decisionId"], Value::Null);
-    assert_eq!(half["effect"], "reads", "what is known is enough for that");
+    assert_eq!(half["effect"], "reads", "the given arguments are enough");
     assert_eq!(half["errors"][0]["path"], "/path");
     let none = ask(json!({})).await;
-    assert_eq!(none["effect"], "deletes", "of what is not known, the worst");
+    assert_eq!(none["effect"], "deletes", "missing arguments count as the worst case");
 }
 
 #[tokio::test]
-async fn a_missing_hint_is_never_the_safe_one() {
+async fn missing_hint_is_published_as_the_worst_case() {
     let site = Site::of(server().tool(delete_record()));
     let said = site.post("/tools/delete_record/annotations", json!({"id": 1})).await.ok();
     assert_eq!(said["annotations"]["destructiveHint"], true);
@@ -263,7 +263,7 @@ async fn explanation_reports_the_record_and_the_decision() {
 }
 
 #[tokio::test]
-async fn who_wants_a_key_says_so_before_the_call() {
+async fn validate_reports_a_missing_required_key() {
     let tool = JsonTool::open("pay", |_, _| async { Ok::<_, ToolError>("paid") })
         .idempotency(Idempotency::Required);
     let site = Site::of(server().tool(tool));
@@ -274,7 +274,7 @@ async fn who_wants_a_key_says_so_before_the_call() {
 }
 
 #[tokio::test]
-async fn other_tools_that_help_are_named() {
+async fn annotations_name_the_undo_and_preview_tools() {
     let tool = delete_record()
         .undo("get_weather")
         .preview(|_, _| async { Ok::<_, ToolError>("Would delete it.") });
@@ -287,7 +287,7 @@ async fn other_tools_that_help_are_named() {
 
 /// `annotations` knows of grants, and a call that expects approval does not run under one.
 #[tokio::test]
-async fn expectation_of_a_call_fails_under_a_grant() {
+async fn call_that_expects_approval_is_refused_under_a_grant() {
     let store = Arc::new(MemoryStore::new(Options::default()));
     let server = server().ask(AskLevel::Destructive).hold(Duration::from_millis(20));
     let schema = json!({"type": "object", "properties": {"expect": {"type": "string"}}, "additionalProperties": false});

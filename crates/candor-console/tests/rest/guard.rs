@@ -13,7 +13,7 @@ use crate::log::Log;
 use crate::site::{Reply, Site, sample};
 
 #[tokio::test]
-async fn hosts_that_are_not_ours_are_refused_before_anything_else() {
+async fn foreign_host_is_refused_before_anything_else() {
     let site = Site::of(sample());
     let ask = |path: &str, host: &str| site.ask("GET", path).host(host).send();
     for path in ["/tools", "/tools/get_weather", "/nothing", "/tools/%", "/"] {
@@ -29,7 +29,7 @@ async fn hosts_that_are_not_ours_are_refused_before_anything_else() {
 }
 
 #[tokio::test]
-async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
+async fn foreign_origin_is_refused_unless_allowed() {
     let site = Site::of(sample());
     for origin in ["https://evil.test", "http://127.0.0.1:1", "null", "http://localhost:7332"] {
         let ask = site.ask("POST", "/tools/get_weather/call").known().header("origin", origin);
@@ -53,7 +53,7 @@ async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
     assert_eq!(asked.header("access-control-allow-origin"), "https://friend.test");
     assert!(asked.header("access-control-allow-methods").contains("POST"));
     assert!(asked.header("access-control-allow-headers").contains("Idempotency-Key"));
-    assert_eq!(asked.header("access-control-allow-credentials"), "", "cookies are not for them");
+    assert_eq!(asked.header("access-control-allow-credentials"), "", "no cookies for others");
     let called = site.ask("POST", "/tools/get_weather/call").known();
     let called = called.header("origin", "https://friend.test").json(&json!({"city": "Oslo"}));
     let called = called.send().await;
@@ -65,7 +65,7 @@ async fn pages_of_other_origins_get_nothing_unless_they_are_allowed() {
 }
 
 #[tokio::test]
-async fn every_answer_keeps_browsers_from_harm() {
+async fn every_answer_has_security_headers() {
     let site = Site::of(sample());
     let replies: Vec<Reply> = vec![
         site.get("/tools").await,
@@ -82,7 +82,7 @@ async fn every_answer_keeps_browsers_from_harm() {
         assert_eq!(reply.header("x-content-type-options"), "nosniff", "{reply:?}");
         let policy = reply.header("content-security-policy");
         assert!(policy.starts_with("default-src 'none'"), "{policy}");
-        // No script of a page can make markup or code of a text, not even by a policy of its own.
+        // No script can turn text into markup or code, not even with its own policy.
         assert!(policy.ends_with("require-trusted-types-for 'script'; trusted-types 'none'"));
         assert_eq!(reply.header("referrer-policy"), "same-origin");
         let kept =
@@ -102,7 +102,7 @@ async fn log_in(site: &Site) -> (String, String) {
 }
 
 #[tokio::test]
-async fn a_cookie_alone_reads_but_changes_nothing() {
+async fn cookie_without_the_login_proof_only_reads() {
     let site = Site::of(sample());
     let (cookie, proof) = log_in(&site).await;
     let arguments = json!({"city": "Oslo"});
@@ -115,24 +115,24 @@ async fn a_cookie_alone_reads_but_changes_nothing() {
     form.problem(403, "csrf");
     let read = site.ask("GET", "/tools").header("cookie", &cookie).send().await;
     read.ok();
-    // The proof of another login is none, and the cookie's own is.
+    // Only the proof of the same login counts.
     let (_, others) = log_in(&site).await;
     let foreign = call().header("x-candor-csrf", &others).json(&arguments).send().await;
     foreign.problem(403, "csrf");
     call().header("x-candor-csrf", &proof).json(&arguments).send().await.ok();
     let other = site.ask("POST", "/tools/get_weather/call").header("cookie", "candor_7332=made-up");
     other.json(&arguments).send().await.problem(401, "unauthorized");
-    // The cookie of a server on another port is another cookie.
+    // A server on another port has another cookie.
     let value = cookie.split_once('=').unwrap().1;
     let other =
         site.ask("POST", "/tools/get_weather/call").header("cookie", &format!("candor_1={value}"));
     other.json(&arguments).send().await.problem(401, "unauthorized");
 }
 
-/// Browsers send a cookie to every port of a host. Whoever gets it that way can ask as its owner, and finds nothing by which more
-/// could be done than to look at pages.
+/// Browsers send a cookie to every port of a host. A program that gets it that way can read pages as its owner, but finds no
+/// proof there.
 #[tokio::test]
-async fn what_a_cookie_needs_besides_stands_nowhere() {
+async fn login_proof_appears_in_no_page_or_header() {
     let memos = ResourceSet::new()
         .resource(Resource::new("memo:///today", "today"), |_, _| async {
             Ok::<_, ToolError>("milk")
@@ -160,10 +160,10 @@ async fn what_a_cookie_needs_besides_stands_nowhere() {
         assert!(!reply.body.is_empty() && !reply.body.contains(&proof), "{path}");
         for (name, value) in &reply.headers {
             assert!(!value.to_str().unwrap().contains(&proof), "{path} {name}");
-            assert_ne!(name, "set-cookie", "{path}: a session is not begun by the way");
+            assert_ne!(name, "set-cookie", "{path}: no page starts a session");
         }
     }
-    // What stands in resources is not for whoever has the cookie, either; events name only what they were asked about.
+    // The cookie alone reads no resources. Events name only the requested URIs.
     let read = |path: &str| site.ask("GET", path).header("cookie", &cookie);
     for path in [
         "/resources",
@@ -176,9 +176,9 @@ async fn what_a_cookie_needs_besides_stands_nowhere() {
     }
 }
 
-/// Who has lost the proof can still come in anew and go, and a form without a script can do no more than look.
+/// Without the proof, a user can still log in and log out. A login by form allows only reads.
 #[tokio::test]
-async fn a_cookie_that_is_not_enough_does_not_stand_in_the_way() {
+async fn cookie_without_the_proof_does_not_block_login_or_logout() {
     let site = Site::of(sample());
     let (cookie, _) = log_in(&site).await;
     let body = json!({"token": site.token});
@@ -198,9 +198,9 @@ async fn a_cookie_that_is_not_enough_does_not_stand_in_the_way() {
     history.problem(401, "unauthorized");
 }
 
-/// Whoever tries tokens is seen by whoever runs the server, also at the log-in; the tokens are not.
+/// Operators see refused tokens in the log, also at login. The log has no tokens.
 #[tokio::test]
-async fn a_refused_token_is_a_warning_wherever_it_is_tried() {
+async fn refused_token_is_logged_as_a_warning() {
     let tokens = BearerTokens::from_lines(&BearerTokens::line("alice", "secret")).unwrap();
     let mut http = Http::default();
     http.authenticator = Some(Arc::new(tokens));
@@ -218,7 +218,7 @@ async fn a_refused_token_is_a_warning_wherever_it_is_tried() {
 }
 
 #[tokio::test]
-async fn where_callers_must_be_known_they_must_be_known_for_everything() {
+async fn console_with_required_tokens_refuses_anonymous_requests() {
     let tokens = BearerTokens::from_lines(&BearerTokens::line("alice", "secret")).unwrap();
     let mut http = Http::default();
     http.authenticator = Some(Arc::new(tokens));

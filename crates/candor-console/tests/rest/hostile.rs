@@ -29,7 +29,7 @@ async fn post(site: &Site, path: &str, body: impl Into<Body>) -> Reply {
 const VERBS: [&str; 3] = ["validate", "annotations", "call"];
 
 #[tokio::test]
-async fn bodies_that_parsers_read_differently_are_refused_everywhere() {
+async fn ambiguous_json_body_is_refused_by_every_verb() {
     let site = site();
     let deep = format!("{{\"a\":{}{}}}", "[".repeat(10_000), "]".repeat(10_000));
     for body in [
@@ -55,20 +55,20 @@ async fn bodies_that_parsers_read_differently_are_refused_everywhere() {
 }
 
 #[tokio::test]
-async fn too_much_is_too_much() {
+async fn oversized_body_is_refused() {
     let site = site();
     let large = format!("{{\"a\":\"{}\"}}", "x".repeat(70_000));
     for verb in VERBS {
         let reply = post(&site, &format!("/tools/t/{verb}"), large.clone()).await;
         reply.problem(413, "too_large");
     }
-    // Nobody has to say how much there is.
+    // A body needs no length.
     let chunks = futures_util::stream::repeat_with(|| Ok::<_, std::io::Error>(vec![b' '; 1024]));
     post(&site, "/tools/t/call", Body::from_stream(chunks)).await.problem(413, "too_large");
 }
 
 #[tokio::test]
-async fn a_body_that_breaks_off_is_said_to() {
+async fn truncated_body_is_reported() {
     let site = site();
     let address = site.address().await;
     let mut stream = TcpStream::connect(address).await.unwrap();
@@ -104,7 +104,7 @@ fn in_pieces(pieces: Option<usize>) -> (Body, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn large_bodies_are_read_when_there_is_room_for_them() {
+async fn large_body_waits_for_capacity() {
     let tool = JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("ran") });
     let site = Site::of(server().tool(tool).limits(|limits| {
         limits.message_bytes = 1024 * 1024;
@@ -117,7 +117,7 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
     };
     let mut unfinished = Box::pin(post("/tools/t/call", unfinished));
     assert!(futures_util::poll!(&mut unfinished).is_pending());
-    assert_eq!(held.load(Ordering::SeqCst), 4, "it is read as far as it comes");
+    assert_eq!(held.load(Ordering::SeqCst), 4, "the server reads every piece that arrives");
     let mut waits = Box::pin(post("/tools/t/call", waits));
     for _ in 0..10 {
         assert!(futures_util::poll!(&mut waits).is_pending());
@@ -126,10 +126,10 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
     assert_eq!(
         taken.load(Ordering::SeqCst),
         3,
-        "what is small, and the piece that shows that it is not"
+        "the pieces of a small body, and the one that makes it large"
     );
     site.post("/tools/t/call", json!({})).await.ok();
-    // Whoever wants to log in is not known yet, and gets no room.
+    // A login is anonymous, so it gets no capacity for a large body.
     let (login, taken_of_login) = in_pieces(Some(8));
     post("/ui/session", login).await.problem(413, "too_large");
     assert_eq!(taken_of_login.load(Ordering::SeqCst), 3);
@@ -139,7 +139,7 @@ async fn large_bodies_are_read_when_there_is_room_for_them() {
 }
 
 #[tokio::test]
-async fn values_of_every_wrong_type_are_named() {
+async fn value_of_a_wrong_type_is_named_by_its_pointer() {
     let site = site();
     for value in [json!("1"), json!(1.5), json!(null), json!([]), json!({}), json!(true)] {
         let said = site.post("/tools/typed/validate", json!({"n": value})).await.ok();
@@ -151,7 +151,7 @@ async fn values_of_every_wrong_type_are_named() {
 }
 
 #[tokio::test]
-async fn strange_queries_and_headers_do_no_harm() {
+async fn malformed_queries_and_headers_cause_no_server_error() {
     let site = site();
     for query in
         ["?limit=%", "?limit=%FF", "?cursor=%00", "?limit=1&limit=2&&==", "?%FF=%FF", "?=", "?"]

@@ -9,7 +9,7 @@ use serde_json::json;
 use crate::site::{Site, sample};
 
 #[tokio::test]
-async fn a_mount_works_with_and_without_a_slash() {
+async fn mounted_console_works_with_and_without_a_slash() {
     for base in ["", "/explorer", "/a/b"] {
         let site = Site::of(sample()).nested(base);
         for path in ["/tools", "/tools/"] {
@@ -32,7 +32,7 @@ async fn a_mount_works_with_and_without_a_slash() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_said_in_the_shape_of_all_problems() {
+async fn unknown_path_is_a_not_found_problem() {
     let site = Site::of(sample());
     for path in ["/meta", "/toolsx", "/nothing", "/history/a/b", "/approvals/a/b/c"] {
         site.get(path).await.problem(404, "not_found");
@@ -40,7 +40,7 @@ async fn what_is_not_there_is_said_in_the_shape_of_all_problems() {
 }
 
 #[tokio::test]
-async fn every_path_says_which_methods_it_takes() {
+async fn every_path_reports_its_allowed_methods() {
     let site = Site::of(sample());
     let reads = "GET, HEAD, OPTIONS";
     for (path, allow) in [
@@ -75,7 +75,7 @@ async fn every_path_says_which_methods_it_takes() {
         assert_eq!((options.status.as_u16(), options.header("allow")), (204, allow), "{path}");
         assert_eq!(options.header("access-control-allow-origin"), "", "no origin was named");
     }
-    // What looks at such a path means a tool of that name; everything else means the verb.
+    // GET and HEAD on such a path mean a tool of that name. Other methods mean the verb.
     for verb in ["validate", "annotations", "preview", "call"] {
         let path = format!("/tools/get_weather/{verb}");
         for method in ["PUT", "PATCH", "DELETE"] {
@@ -94,7 +94,7 @@ async fn every_path_says_which_methods_it_takes() {
 }
 
 #[tokio::test]
-async fn a_console_mounts_itself_in_somebody_elses_app() {
+async fn console_mounts_in_another_app() {
     for base in ["/explorer", "/explorer/", "", "/"] {
         let console = Console::of(sample().build().unwrap());
         let token = console.launch_token().to_owned();
@@ -131,7 +131,7 @@ fn app(console: &Router) -> Vec<(Router, &'static str, &'static [&'static str])>
 }
 
 #[tokio::test]
-async fn every_link_of_a_nested_console_leads_to_the_console() {
+async fn every_link_of_a_nested_console_stays_below_its_base() {
     let console = Console::of(sample().build().unwrap()).allow_execute();
     let token = console.launch_token().to_owned();
     for (at, (app, base, homes)) in app(&console.router()).into_iter().enumerate() {
@@ -191,9 +191,9 @@ async fn every_link_of_a_nested_console_leads_to_the_console() {
     }
 }
 
-/// With captures in its prefix, a router is asked for by paths that browsers would read as another host.
+/// With captures in its prefix, a router has paths that browsers would read as another host.
 #[tokio::test]
-async fn a_prefix_never_becomes_the_name_of_a_host() {
+async fn mount_prefix_never_becomes_a_host_name() {
     let console = Console::of(sample().build().unwrap());
     let token = console.launch_token().to_owned();
     let site =

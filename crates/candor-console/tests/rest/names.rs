@@ -10,7 +10,7 @@ fn encoded(name: &str) -> String {
 }
 
 #[tokio::test]
-async fn any_name_is_found_and_called() {
+async fn tool_with_any_name_is_found_and_called() {
     let names = [
         "image/resize",
         "100% sure?",
@@ -55,7 +55,7 @@ async fn any_name_is_found_and_called() {
 }
 
 #[tokio::test]
-async fn verbs_are_taken_off_once_and_only_from_what_does_something() {
+async fn verb_suffix_is_removed_once_and_only_for_post() {
     let site = Site::of(server().tools(["x", "x/call"].map(named)));
     assert_eq!(site.get("/tools/x/call").await.ok()["name"], "x/call");
     let text = async |path: &str| {
@@ -67,7 +67,7 @@ async fn verbs_are_taken_off_once_and_only_from_what_does_something() {
 }
 
 #[tokio::test]
-async fn what_is_not_encoded_properly_is_refused() {
+async fn invalid_percent_encoding_is_refused() {
     let site = Site::of(server().tools(["x"].map(named)));
     for path in ["/tools/100%_sure", "/tools/%", "/tools/%ff%fe", "/tools/%4"] {
         site.get(path).await.problem(400, "bad_request");

@@ -6,7 +6,7 @@ use crate::site::{Site, delete_record, named, sample, server};
 use candor_server::tool::ToolError;
 
 #[tokio::test]
-async fn every_tool_has_its_own_paths_with_its_own_schema() {
+async fn openapi_has_paths_and_a_schema_for_every_tool() {
     let previewed = delete_record().preview(|_, _| async { Ok::<_, ToolError>("") });
     let server =
         server().tool(crate::site::weather()).tool(previewed).tools([named("image/resize é")]);
@@ -21,7 +21,7 @@ async fn every_tool_has_its_own_paths_with_its_own_schema() {
     };
     assert_eq!(body("/tools/get_weather/call")["required"], json!(["city"]));
     assert_eq!(body("/tools/get_weather/validate"), body("/tools/get_weather/call"));
-    assert!(!paths.contains_key("/tools/get_weather/preview"), "it has none");
+    assert!(!paths.contains_key("/tools/get_weather/preview"), "the tool has no preview");
     assert!(paths.contains_key("/tools/delete_record/preview"));
     assert!(paths.contains_key("/tools/image%2Fresize%20%C3%A9/call"));
     for path in [
@@ -37,7 +37,7 @@ async fn every_tool_has_its_own_paths_with_its_own_schema() {
 
 /// Every reference leads somewhere, every operation has its own id.
 #[tokio::test]
-async fn it_holds_together() {
+async fn openapi_references_resolve_and_operation_ids_are_unique() {
     let recursive = json!({
         "type": "object",
         "properties": {"node": {"$ref": "#/$defs/Node"}},
@@ -75,7 +75,7 @@ async fn it_holds_together() {
 }
 
 #[tokio::test]
-async fn it_says_who_may_ask_as_the_guard_does() {
+async fn openapi_security_matches_the_guard() {
     let site = Site::of(sample());
     let document = site.get("/openapi.json").await.ok();
     let open = |path: &str, method: &str| {
@@ -93,7 +93,7 @@ async fn it_says_who_may_ask_as_the_guard_does() {
 }
 
 #[tokio::test]
-async fn it_says_what_there_may_be_no_room_for() {
+async fn openapi_lists_busy_responses_where_capacity_is_limited() {
     let document = Site::of(sample()).get("/openapi.json").await.ok();
     let full = |path: &str, method: &str| {
         let answers = &document["paths"][path][method]["responses"];
@@ -109,7 +109,7 @@ async fn it_says_what_there_may_be_no_room_for() {
     ] {
         assert_eq!(full(path, method), [true, true], "{path}");
     }
-    // The ledger may be away, but an operator is never one too many.
+    // The ledger may be unavailable, but operators use no capacity.
     for (path, method) in [("/approvals", "get"), ("/approvals/{id}/approve", "post")] {
         assert_eq!(full(path, method), [false, true], "{path}");
     }

@@ -57,7 +57,7 @@ impl TwoPieces {
 }
 
 #[tokio::test]
-async fn call_whose_body_comes_late_keeps_its_place() {
+async fn call_with_a_late_body_keeps_its_order() {
     let started = Started::default();
     let site = Site::of(server().tools_from(vec![started.tool()]));
     let first = TwoPieces::begin(&site, 0).await;
@@ -74,7 +74,7 @@ async fn call_whose_body_comes_late_keeps_its_place() {
 }
 
 #[tokio::test]
-async fn calls_keep_their_order_while_a_tool_source_takes_its_time() {
+async fn calls_keep_their_order_with_a_slow_tool_source() {
     let started = Started::default();
     let (tool, requests) = (started.tool(), Arc::new(AtomicUsize::new(0)));
     let source = move || {

@@ -5,7 +5,7 @@ use serde_json::json;
 use crate::site::{Site, named, sample};
 
 #[tokio::test]
-async fn the_recorded_requests_with_our_answers() {
+async fn recorded_requests_get_the_expected_statuses() {
     let names = ["image/resize", "wetter für morgen", "100%_sure?"];
     let site = Site::of(sample().tools(names.map(named)));
     let not_found = |name: &str| json!({"error": format!("Tool not found: {name}")});

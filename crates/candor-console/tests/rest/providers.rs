@@ -27,7 +27,7 @@ fn listed() -> Vec<Arc<dyn Tool>> {
 }
 
 #[tokio::test]
-async fn what_can_be_called_is_called_on_every_request() {
+async fn tool_source_is_called_on_every_request() {
     let (fixed, _) = counted(|server, _| server.tools_from(listed())).await;
     let sync = counted(|server, asked| {
         server.tools_from(move || {
@@ -92,7 +92,7 @@ async fn must_be_of(version: usize, site: &Site) {
 }
 
 #[tokio::test]
-async fn a_change_is_seen_by_the_next_request() {
+async fn tool_source_change_is_visible_in_the_next_request() {
     let version = Arc::new(AtomicUsize::new(0));
     let now = version.clone();
     let tools = move || {
@@ -116,9 +116,9 @@ async fn a_change_is_seen_by_the_next_request() {
     assert_eq!(site.get("/tools/v1").await.status, 404);
 }
 
-/// What was derived for the one is not there for the other, whoever asked for it before.
+/// Cached schemas of one server never reach the next.
 #[tokio::test]
-async fn a_server_that_is_started_again_has_the_schemas_that_it_is_started_with() {
+async fn restarted_server_uses_its_own_schemas() {
     for version in 0..3 {
         let site = room::site(server().tools([changing(version)]), Http::default());
         must_be_of(version, &site).await;
@@ -127,7 +127,7 @@ async fn a_server_that_is_started_again_has_the_schemas_that_it_is_started_with(
 }
 
 #[tokio::test]
-async fn a_provider_that_fails_leaks_nothing() {
+async fn failing_tool_source_leaks_nothing() {
     let fails = || Err::<Vec<Arc<dyn Tool>>, _>("password=hunter2");
     let panics = || -> Vec<Arc<dyn Tool>> { panic!("password=hunter2") };
     for server in [
@@ -150,7 +150,7 @@ async fn a_provider_that_fails_leaks_nothing() {
 }
 
 #[tokio::test]
-async fn the_name_in_the_log_is_the_callers_own_if_it_has_one() {
+async fn problem_carries_the_trace_id_of_the_caller() {
     let site = Site::of(server().tools_from(|| Err::<Vec<Arc<dyn Tool>>, _>("gone")));
     let trace = "0af7651916cd43dd8448eb211c80319c";
     let parent = format!("00-{trace}-00f067aa0ba902b7-01");
@@ -158,9 +158,9 @@ async fn the_name_in_the_log_is_the_callers_own_if_it_has_one() {
     assert_eq!(reply.problem(500, "internal")["trace_id"], trace);
 }
 
-/// What the server refuses, the console refuses: one request has one name.
+/// The console refuses the same headers as the server, so one request has one trace id.
 #[tokio::test]
-async fn a_trace_that_is_none_names_nothing() {
+async fn invalid_traceparent_is_replaced_by_a_new_trace_id() {
     let list = Site::of(server().tools_from(|| Err::<Vec<Arc<dyn Tool>>, _>("gone")));
     let call = Site::of(sample());
     let trace = "0af7651916cd43dd8448eb211c80319c";
@@ -186,7 +186,7 @@ async fn a_trace_that_is_none_names_nothing() {
 
 /// Never 5xx, and never "valid".
 #[tokio::test]
-async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_others_nothing() {
+async fn tool_with_an_unreadable_schema_accepts_no_arguments() {
     let site = Site::of(server().tools_from(|| {
         let schema = json!({"type": "object", "properties": {"a": {"$ref": "https://example.invalid/a.json"}}});
         let broken = JsonTool::new("broken", &schema, |_, _| async { Ok::<_, ToolError>("never") });
@@ -203,7 +203,7 @@ async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_othe
     let said = site.post("/tools/broken/validate", json!({"a": 1})).await.ok();
     assert_eq!(said["valid"], json!(false), "{said}");
     assert!(said.to_string().contains("cannot be called"), "{said}");
-    // It is not for whoever sent the arguments to mend.
+    // The caller cannot fix the schema.
     let at = |said: &Value| json!([said["errors"][0]["path"], said["errors"][0]["keyword"]]);
     assert_eq!(at(&said), json!(["", "schema"]), "{said}");
     let message = said["errors"][0]["message"].as_str().unwrap();
@@ -213,8 +213,7 @@ async fn a_tool_whose_schema_cannot_be_read_fits_no_arguments_and_costs_the_othe
 }
 
 #[tokio::test]
-async fn a_name_that_two_tools_have_is_listed_once_fits_no_arguments_and_costs_the_others_nothing()
-{
+async fn duplicate_tool_name_is_listed_once_and_not_callable() {
     let site = Site::of(server().tools_from(|| vec![named("twice"), named("t"), named("twice")]));
     let listed = site.get("/tools").await.ok();
     let names: Vec<_> = listed.as_array().unwrap().iter().map(|tool| &tool["name"]).collect();

@@ -25,7 +25,7 @@ fn suggestions(said: &Value) -> Vec<&str> {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_named_with_what_would() {
+async fn invalid_argument_problem_names_the_expected_values() {
     let schema = json!({
         "type": "object",
         "properties": {
@@ -50,7 +50,7 @@ async fn arguments_that_do_not_fit_are_named_with_what_would() {
 }
 
 #[tokio::test]
-async fn body_that_names_a_key_twice_is_refused_in_a_sentence() {
+async fn body_with_a_duplicate_json_key_is_refused() {
     let site = Site::of(server().tool(pay()));
     let post = site.ask("POST", "/tools/pay/call").known();
     let refused = post.text("application/json", r#"{"n":1,"n":2}"#).send().await;
@@ -59,7 +59,7 @@ async fn body_that_names_a_key_twice_is_refused_in_a_sentence() {
 }
 
 #[tokio::test]
-async fn keys() {
+async fn invalid_or_reused_idempotency_key_is_refused() {
     let site = Site::of(server().tool(pay().idempotency(Idempotency::Required)));
     site.post("/tools/pay/call", json!({})).await.problem(400, "idempotency_key_required");
     for bad in ["~server", &"k".repeat(10_000), ""] {
@@ -76,7 +76,7 @@ async fn keys() {
 }
 
 #[tokio::test]
-async fn a_call_that_runs_is_not_started_twice() {
+async fn running_call_is_not_started_twice() {
     let (runs, goes_on) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (says, waits) = (runs.clone(), goes_on.clone());
     let tool = JsonTool::open("pay", move |_, _| {
@@ -104,7 +104,7 @@ async fn a_call_that_runs_is_not_started_twice() {
 }
 
 #[tokio::test]
-async fn what_nobody_knows_the_end_of_is_not_repeated() {
+async fn call_with_an_unknown_outcome_is_not_rerun() {
     let tool = JsonTool::open("pay", |_, _| async {
         if true {
             panic!("on the way")
@@ -118,7 +118,7 @@ async fn what_nobody_knows_the_end_of_is_not_repeated() {
 }
 
 #[tokio::test]
-async fn who_asks_about_calls_too_often_is_told_when_to_ask_again() {
+async fn annotations_rate_limit_returns_retry_after() {
     let tool = JsonTool::open("act", |_, _| async { Ok::<_, ToolError>("") });
     let limited =
         server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));
@@ -133,7 +133,7 @@ async fn who_asks_about_calls_too_often_is_told_when_to_ask_again() {
 }
 
 #[tokio::test]
-async fn rates() {
+async fn call_above_the_rate_limit_is_refused() {
     let site = Site::of(server().tool(pay().rate(RateLimit::per_day(1))));
     site.post("/tools/pay/call", json!({})).await.ok();
     let limited = site.post("/tools/pay/call", json!({})).await;
@@ -144,7 +144,7 @@ async fn rates() {
 }
 
 #[tokio::test]
-async fn people_and_policies() {
+async fn approval_and_deny_policies_refuse_the_call() {
     let asks = server().tool(manage()).ask(AskLevel::Destructive).hold(Duration::from_millis(1));
     let site = Site::of(asks);
     let waits = site.post("/tools/manage/call", json!({"path": "a", "action": "delete"})).await;
@@ -158,7 +158,7 @@ async fn people_and_policies() {
 }
 
 #[tokio::test]
-async fn a_call_that_must_be_previewed_says_what_comes_first() {
+async fn call_that_requires_a_preview_names_the_preview_tool() {
     let tool = delete_record()
         .requires_preview()
         .preview(|_, _| async { Ok::<_, ToolError>("Would delete it.") });
@@ -177,7 +177,7 @@ async fn a_call_that_must_be_previewed_says_what_comes_first() {
 }
 
 #[tokio::test]
-async fn time_and_ledgers_run_out() {
+async fn timeout_and_missing_ledger_have_their_own_statuses() {
     let tool = JsonTool::open("pay", |_, _| async {
         std::future::pending::<()>().await;
         Ok::<_, ToolError>("")

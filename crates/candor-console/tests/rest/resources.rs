@@ -33,7 +33,7 @@ async fn get(site: &Site, path: &str) -> Reply {
 }
 
 #[tokio::test]
-async fn lists_metadata_and_content_are_those_of_mcp() {
+async fn resource_answers_match_mcp() {
     let engine = server().resources(memos()).build().unwrap();
     let visit = engine.visit(Principal::new("operator"));
     let console = Console::of(engine);
@@ -63,7 +63,7 @@ async fn lists_metadata_and_content_are_those_of_mcp() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_and_what_cannot_be_read() {
+async fn resource_errors_map_to_http_statuses() {
     let site = Site::of(server().resources(memos()));
     for path in ["metadata", "content"] {
         let gone = get(&site, &format!("/resources/{path}?uri=memo:///nothing")).await;
@@ -84,7 +84,7 @@ async fn what_is_not_there_and_what_cannot_be_read() {
 }
 
 #[tokio::test]
-async fn strangers_do_not_read() {
+async fn anonymous_caller_cannot_read_resources() {
     let site = Site::of(server().resources(memos()));
     for path in [
         "/resources",
@@ -96,7 +96,7 @@ async fn strangers_do_not_read() {
 }
 
 #[tokio::test]
-async fn lists_and_metadata_have_tags() {
+async fn resource_lists_and_metadata_have_etags() {
     let site = Site::of(server().resources(memos()));
     for path in ["/resources", "/resources/metadata?uri=memo:///today"] {
         let tag = get(&site, path).await.header("etag").to_owned();
@@ -109,7 +109,7 @@ async fn lists_and_metadata_have_tags() {
 }
 
 #[tokio::test]
-async fn who_looks_at_resources_is_told_which_of_them_change() {
+async fn resource_event_stream_reports_changes_of_watched_uris() {
     let engine = server().resources(memos().watched("memo:///today")).build().unwrap();
     let changes = engine.changes().clone();
     let site = Site::around(Console::of(engine));
@@ -118,7 +118,7 @@ async fn who_looks_at_resources_is_told_which_of_them_change() {
     assert_eq!(
         events.next().await.unwrap(),
         "event: watching\ndata: {\"uris\":[\"memo:///today\"]}\n\n",
-        "only what can be watched"
+        "only watched resources"
     );
     changes.resource("memo:///old");
     changes.resource("memo:///today");

@@ -158,10 +158,10 @@ async fn everything(site: &Site, who: &str) -> Vec<Reply> {
 }
 
 #[tokio::test]
-async fn one_caller_gets_at_most_half_of_what_runs_there_and_here_together() {
+async fn caller_gets_at_most_half_of_the_capacity_of_mcp_and_rest() {
     let work = Work::new();
     let site = guarded(&work, |limits| limits.http_requests = 3);
-    // Of three, two: one there, one here.
+    // Two of three slots: one through MCP, one through REST.
     let params = json!({"name": "wait", "arguments": {}});
     let mut there = Box::pin(mcp(&site, "alice", "tools/call", params).send());
     work.begun_by(&mut there).await;
@@ -172,7 +172,7 @@ async fn one_caller_gets_at_most_half_of_what_runs_there_and_here_together() {
         must_be_busy(&reply, 429);
     }
     must_be_busy_at_mcp(&sent(mcp(&site, "alice", "tools/list", json!({}))).await, 429);
-    // Everybody else has the third.
+    // All other callers share the third slot.
     ask(&site, "bob", "GET", "/tools").send().await.ok();
     let mut bobs = Box::pin(call(&site, "bob").send());
     work.begun_by(&mut bobs).await;
@@ -183,9 +183,9 @@ async fn one_caller_gets_at_most_half_of_what_runs_there_and_here_together() {
         must_be_busy_at_mcp(&sent(mcp(&site, who, "tools/list", json!({}))).await, 503);
     }
     must_be_busy(&sent(ask(&site, "olga", "GET", "/history/export")).await, 503);
-    assert_eq!(work.began.available_permits(), 0, "nothing that was refused has begun");
+    assert_eq!(work.began.available_permits(), 0, "no refused call has started");
 
-    // Whoever hangs up makes room, and so does what ends.
+    // A disconnect frees a slot, and so does the end of a call.
     drop(here);
     soon(async {
         while ask(&site, "alice", "GET", "/tools").send().await.status != 200 {
@@ -202,7 +202,7 @@ async fn one_caller_gets_at_most_half_of_what_runs_there_and_here_together() {
 }
 
 #[tokio::test]
-async fn pages_and_the_desk_stay_open_when_the_room_is_full() {
+async fn operator_pages_stay_available_at_full_capacity() {
     let work = Work::new();
     let site = guarded(&work, |limits| {
         limits.http_requests = 1;
@@ -238,9 +238,9 @@ async fn pages_and_the_desk_stay_open_when_the_room_is_full() {
     assert!(login.status.is_success() || login.status.is_redirection(), "{}", login.body);
 }
 
-/// Pages are large, and callers look at some of them: whoever has their share gets none, and an operator all.
+/// Pages are large: a caller at its limit gets none, and an operator gets all.
 #[tokio::test]
-async fn pages_of_callers_take_a_place_and_those_of_operators_none() {
+async fn pages_use_capacity_for_callers_but_not_for_operators() {
     const PAGES: [&str; 4] = ["/", "/ui/tools/wait", "/ui/resources", "/ui/server"];
     let work = Work::new();
     let guarded = guarded(&work, |limits| limits.http_requests = 2);
@@ -265,7 +265,7 @@ async fn pages_of_callers_take_a_place_and_those_of_operators_none() {
         assert_eq!(sent(look("olga", path)).await.status, 200, "{path}");
     }
 
-    // Where nobody is known, a stranger finds no page, and still what is needed to become the operator.
+    // Without tokens, an anonymous user gets no page at full capacity, but can still log in.
     let open =
         site(server().tool(work.tool()).limits(|limits| limits.http_requests = 1), Http::default());
     let mut calls = Box::pin(open.post("/tools/wait/call", json!({})));
@@ -280,9 +280,9 @@ async fn pages_of_callers_take_a_place_and_those_of_operators_none() {
     assert_eq!(operator.status, 200);
 }
 
-/// A call that waits for a person keeps its place until the person has said something: whoever kept them out would never get it back.
+/// A call that waits for approval keeps its slot. Without access for the operator, the slot would never be free.
 #[tokio::test]
-async fn a_call_that_fills_the_room_while_it_waits_for_a_person_can_be_decided() {
+async fn call_waiting_for_approval_can_be_reviewed_at_full_capacity() {
     let tool = JsonTool::open("delete", |_, _| async { Ok::<_, ToolError>("deleted") });
     let asking = server().tool(tool).ask(Policy::Destructive).hold(Duration::from_secs(600));
     let site = Site::of(asking.limits(|limits| limits.http_requests = 1));
@@ -307,7 +307,7 @@ async fn a_call_that_fills_the_room_while_it_waits_for_a_person_can_be_decided()
 }
 
 #[tokio::test]
-async fn who_watches_takes_a_place_among_the_streams_of_the_endpoint() {
+async fn resource_event_stream_uses_a_stream_slot_of_the_endpoint() {
     let site = guarded(&Work::new(), |limits| limits.streams = 2);
     let watch = |who: &str| ask(&site, who, "GET", "/resources/events?uri=memo:///today");
     let mut alices = Events::of(watch("alice").open().await);
@@ -319,7 +319,7 @@ async fn who_watches_takes_a_place_among_the_streams_of_the_endpoint() {
     let bobs = listen("bob").open().await;
     assert_eq!(bobs.status(), 200);
     must_be_busy(&sent(watch("olga")).await, 503);
-    // Streams are not requests.
+    // Streams use no request slots.
     ask(&site, "alice", "GET", "/tools").send().await.ok();
     drop(alices);
     soon(async {
@@ -331,11 +331,11 @@ async fn who_watches_takes_a_place_among_the_streams_of_the_endpoint() {
     drop(bobs);
 }
 
-/// A large body is held for as long as the call runs, also if its answer has begun.
+/// The server holds a large body while the call runs, also after the answer has started.
 #[tokio::test]
-async fn a_call_that_is_answered_by_events_keeps_the_room_of_its_body() {
+async fn streamed_call_holds_the_capacity_of_its_body() {
     let work = Work::new();
-    // Half of it is a little more than one of these needs.
+    // Half of the capacity is a little more than one of these bodies needs.
     let site = guarded(&work, |limits| limits.body_bytes = 16 * 16 * 1024);
     let large = || {
         let body = json!({"text": "x".repeat(100_000)});
@@ -356,12 +356,11 @@ async fn a_call_that_is_answered_by_events_keeps_the_room_of_its_body() {
     .await;
 }
 
-/// Without tokens all are one, an operator too.
 #[tokio::test]
-async fn a_large_body_takes_from_the_same_room_there_and_here() {
+async fn large_bodies_share_capacity_between_mcp_and_rest() {
     let work = Work::new();
     let site = guarded(&work, |limits| {
-        // Half of it is the share of one.
+        // Half of the capacity is the limit of one caller.
         limits.body_bytes = 2 * 256 * 1024;
         limits.body_time = Duration::from_millis(200);
     });
@@ -376,8 +375,9 @@ async fn a_large_body_takes_from_the_same_room_there_and_here() {
     assert_eq!(soon(there).await.status, 200);
 }
 
+/// Without tokens, all callers are one, and the operator too.
 #[tokio::test]
-async fn where_nobody_is_known_one_caller_may_have_all() {
+async fn anonymous_caller_may_use_the_full_capacity() {
     let work = Work::new();
     let server = server().tool(work.tool()).limits(|limits| limits.http_requests = 2);
     let site = site(server, Http::default());
@@ -393,11 +393,11 @@ async fn where_nobody_is_known_one_caller_may_have_all() {
 }
 
 #[tokio::test]
-async fn one_caller_gets_at_most_half_of_the_calls_with_a_key_also_through_the_api() {
+async fn caller_gets_at_most_half_of_the_keyed_calls_through_rest() {
     let work = Work::new();
     let site = guarded(&work, |limits| limits.keyed_calls = 2);
     let keyed = |who: &str, key: &str| call(&site, who).header("idempotency-key", key);
-    // She does not wait for it, and it goes on.
+    // The caller disconnects, and the call keeps running.
     let mut first = Box::pin(keyed("alice", "a").send());
     work.begun_by(&mut first).await;
     drop(first);
@@ -417,7 +417,7 @@ async fn one_caller_gets_at_most_half_of_the_calls_with_a_key_also_through_the_a
     let again = soon(keyed("alice", "a").send()).await;
     assert_eq!(again.ok()["content"][0]["text"], "done");
     assert_eq!(again.header("idempotent-replayed"), "true");
-    // What was refused is done under the same key, once the first has given its place back.
+    // The refused call runs under the same key, after the first one has freed its slot.
     soon(async {
         loop {
             let reply = keyed("alice", "b").send().await;

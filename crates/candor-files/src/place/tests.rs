@@ -7,7 +7,7 @@ fn parsed(text: &str) -> Vec<Vec<u8>> {
 }
 
 #[test]
-fn what_people_write_is_understood() {
+fn path_spellings_parse_to_the_same_names() {
     for text in ["", ".", "./", ".//."] {
         assert!(RootedPath::parse(text).unwrap().is_root(), "{text:?}");
     }
@@ -18,7 +18,7 @@ fn what_people_write_is_understood() {
 }
 
 #[test]
-fn each_refusal_has_its_own_words() {
+fn invalid_path_is_refused_with_its_own_error() {
     let long = "a/".repeat(3000);
     let deep = vec!["a"; 257].join("/");
     let refused = [
@@ -40,7 +40,7 @@ fn each_refusal_has_its_own_words() {
 }
 
 #[test]
-fn a_uri_is_split_before_it_is_decoded() {
+fn uri_path_is_split_before_decoding() {
     let place = RootedPath::from_uri_path("a%20b/%ff%3F/").unwrap();
     assert_eq!(place.names().collect::<Vec<_>>(), [&b"a b"[..], b"\xff?"]);
     for root in ["", "/"] {
@@ -72,7 +72,7 @@ fn a_uri_is_split_before_it_is_decoded() {
 }
 
 #[test]
-fn names_lead_up_and_down() {
+fn path_joins_and_parents_are_inverse() {
     let place = RootedPath::parse("a/.b/c").unwrap();
     assert_eq!(place.name(), Some(&b"c"[..]));
     assert!(place.is_hidden());
@@ -89,7 +89,7 @@ fn names_lead_up_and_down() {
 }
 
 #[test]
-fn a_hostile_name_does_not_fool_a_terminal() {
+fn hostile_name_is_shown_escaped() {
     let place = RootedPath::root().join(b"a\x1b[2J\n\xff\xe2\x80\xaetxt.exe").unwrap();
     assert_eq!(place.to_string(), r"a\u{1b}[2J\u{a}\xff\u{202e}txt.exe");
     assert_eq!(RootedPath::root().to_string(), ".");
@@ -103,7 +103,7 @@ fn name() -> impl Strategy<Value = Vec<u8>> {
 
 proptest! {
     #[test]
-    fn every_name_survives_a_uri(names in prop::collection::vec(name(), 0..8)) {
+    fn names_survive_a_round_trip_through_a_uri(names in prop::collection::vec(name(), 0..8)) {
         let place = names.iter().fold(RootedPath::root(), |p, n| p.join(n).unwrap());
         let uri = place.to_uri_path();
         prop_assert!(uri.is_ascii());
@@ -113,7 +113,7 @@ proptest! {
     }
 
     #[test]
-    fn nothing_that_parses_escapes(text in "([a-c./%\\\\\0]|%2[eEfF]|%00|\\.\\./){0,24}") {
+    fn parsed_path_never_leaves_the_root(text in "([a-c./%\\\\\0]|%2[eEfF]|%00|\\.\\./){0,24}") {
         for place in [RootedPath::parse(&text), RootedPath::from_uri_path(&text)].into_iter().flatten() {
             for name in place.names() {
                 prop_assert!(!matches!(name, b"" | b"." | b".."));
@@ -123,7 +123,7 @@ proptest! {
     }
 
     #[test]
-    fn what_is_written_is_what_is_read(text in "[a-c./]{0,24}") {
+    fn displayed_path_parses_to_itself(text in "[a-c./]{0,24}") {
         if let Ok(place) = RootedPath::parse(&text) {
             prop_assert_eq!(RootedPath::parse(&place.to_string()), Ok(place));
         }

@@ -27,7 +27,7 @@ fn not_looked_at(watcher: &Watcher) -> usize {
 }
 
 #[test]
-fn many_are_looked_at_a_stretch_at_a_time_until_all_had_their_turn() {
+fn large_round_checks_every_watch_in_stretches() {
     let (watcher, _watches) = watching_many();
     let mut rounds = Rounds::new(Instant::now());
     let mut left = not_looked_at(&watcher);
@@ -41,7 +41,7 @@ fn many_are_looked_at_a_stretch_at_a_time_until_all_had_their_turn() {
 }
 
 #[test]
-fn whoever_leaves_during_a_round_costs_nobody_a_turn() {
+fn watch_that_ends_during_a_round_costs_no_other_its_check() {
     let (watcher, watches) = watching_many();
     let mut rounds = Rounds::new(Instant::now());
     watcher.shared.look_on(&mut rounds);

@@ -153,7 +153,7 @@ async fn refused(client: &TestClient, scratch: &Scratch, method: &str, uri: &str
 }
 
 #[tokio::test]
-async fn no_uri_leads_out_by_any_method() {
+async fn no_method_reaches_outside_the_root_by_uri() {
     let scratch = with_links();
     let before = scratch.outside_now();
     for hidden in [true, false] {
@@ -175,7 +175,7 @@ async fn no_uri_leads_out_by_any_method() {
 }
 
 #[tokio::test]
-async fn a_link_out_is_described_as_a_link_and_nothing_else() {
+async fn link_that_leaves_the_root_is_only_described() {
     let scratch = with_links();
     for client in both(&crate::docs(&scratch)) {
         for link in LINKS {
@@ -189,7 +189,7 @@ async fn a_link_out_is_described_as_a_link_and_nothing_else() {
                 }
             }
         }
-        // What stands around them is listed, and a folder read gives only what is inside.
+        // The folder lists the links, and a read of it returns only files inside the root.
         let read = crate::ask(&client, "resources/read", "docs:///").await;
         tells_nothing(&scratch, &read.to_string(), true);
         assert_eq!(read["contents"].as_array().unwrap().len(), 1, "{read}");
@@ -198,7 +198,7 @@ async fn a_link_out_is_described_as_a_link_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn nothing_outside_can_be_watched() {
+async fn resources_outside_the_root_cannot_be_watched() {
     let scratch = with_links();
     let directory = Directory::open(scratch.inside("")).unwrap();
     let mut wanted = ways_out(&directory, &scratch);

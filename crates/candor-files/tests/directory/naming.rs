@@ -15,7 +15,7 @@ async fn root_of(client: &TestClient) -> (String, String, String) {
 }
 
 #[tokio::test]
-async fn a_root_has_the_last_name_of_its_uri() {
+async fn root_is_named_after_the_end_of_its_uri() {
     let scratch = Scratch::new();
     scratch.file("a b/c", "text");
     for (at, uri, name, child) in [
@@ -46,7 +46,7 @@ async fn a_root_has_the_last_name_of_its_uri() {
 }
 
 #[tokio::test]
-async fn without_a_uri_of_its_own_a_root_has_that_of_its_path() {
+async fn root_without_a_uri_gets_the_uri_of_its_path() {
     let scratch = Scratch::new();
     for (folder, encoded) in [("my notes", "my%20notes"), ("\u{fc}", "%C3%BC"), ("12:30", "12:30")]
     {
@@ -76,7 +76,7 @@ async fn proposals(client: &TestClient, typed: &str) -> (Vec<String>, Value) {
 }
 
 #[tokio::test]
-async fn a_path_is_completed_name_by_name() {
+async fn path_is_completed_one_name_at_a_time() {
     let scratch = Scratch::new();
     for file in ["src/main.rs", "src/lib.rs", "src/bin/a b.rs", "script", "other", ".hidden"] {
         scratch.file(file, "");
@@ -104,7 +104,7 @@ async fn a_path_is_completed_name_by_name() {
         ] {
             assert_eq!(proposals(&client, typed).await.0, expected, "{typed:?}");
         }
-        // Of another template, or of another variable, nothing is known.
+        // Another variable has no completions.
         let reference = json!({"type": "ref/resource", "uri": "docs:///{+path}"});
         let params = json!({"ref": reference, "argument": {"name": "other", "value": ""}});
         let none = client.request("completion/complete", params).await;
@@ -113,7 +113,7 @@ async fn a_path_is_completed_name_by_name() {
 }
 
 #[tokio::test]
-async fn what_is_proposed_is_the_way_to_what_is_there() {
+async fn completed_path_leads_to_an_existing_file() {
     let scratch = Scratch::new();
     for name in odd_names() {
         use std::os::unix::ffi::OsStringExt;
@@ -133,7 +133,7 @@ async fn what_is_proposed_is_the_way_to_what_is_there() {
 }
 
 #[tokio::test]
-async fn the_last_names_of_a_large_folder_are_proposed_too() {
+async fn completion_finds_the_last_names_of_a_large_folder() {
     let scratch = Scratch::new();
     for i in 0..3500 {
         std::fs::write(scratch.inside(format!("{i:04}")), "").unwrap();

@@ -25,7 +25,7 @@ async fn page(client: &TestClient, method: &str, params: &Value) -> (Vec<String>
 }
 
 #[tokio::test]
-async fn what_is_there_throughout_is_listed_once_whatever_comes_and_goes() {
+async fn unchanged_names_are_listed_once_while_others_change() {
     let scratch = Scratch::new();
     fill(&scratch, "many");
     for (round, client) in both(&docs(&scratch)).iter().enumerate() {
@@ -60,7 +60,7 @@ async fn what_is_there_throughout_is_listed_once_whatever_comes_and_goes() {
 }
 
 #[tokio::test]
-async fn a_cursor_fits_its_own_folder_only() {
+async fn cursor_of_another_folder_is_refused() {
     let scratch = Scratch::new();
     fill(&scratch, "one");
     fill(&scratch, "two");
@@ -81,12 +81,12 @@ async fn a_cursor_fits_its_own_folder_only() {
         assert!(error.message.starts_with("Invalid cursor"), "{}", error.message);
         let params = json!({"uri": "docs:///one", "cursor": one});
         let (listed, _) = page(&client, "resources/directory/read", &params).await;
-        assert_eq!(listed[0], "docs:///one/1000", "and fits there by both methods");
+        assert_eq!(listed[0], "docs:///one/1000", "both methods accept it");
     }
 }
 
 #[tokio::test]
-async fn the_default_list_is_the_root_and_what_stands_directly_in_it() {
+async fn default_list_has_the_root_and_its_children() {
     let scratch = Scratch::new();
     fill(&scratch, "");
     scratch.file("sub/deep", "");
@@ -104,9 +104,9 @@ async fn the_default_list_is_the_root_and_what_stands_directly_in_it() {
     }
 }
 
-/// Names whose bytes are no text make cursors, too.
+/// Names that are not UTF-8 make cursors, too.
 #[tokio::test]
-async fn a_page_may_end_with_any_name() {
+async fn page_may_end_with_any_name() {
     use std::os::unix::ffi::OsStringExt;
     let scratch = Scratch::new();
     for i in 0..1200_u32 {
@@ -123,10 +123,10 @@ async fn a_page_may_end_with_any_name() {
 }
 
 #[tokio::test]
-async fn a_root_that_cannot_be_listed_does_not_hide_what_others_have() {
+async fn unreadable_root_does_not_hide_other_roots() {
     use std::os::unix::fs::PermissionsExt;
     if is_superuser() {
-        return; // for whom nothing is forbidden
+        return; // permissions do not apply
     }
     let (closed, open) = (Scratch::new(), Scratch::new());
     open.file("file", "");

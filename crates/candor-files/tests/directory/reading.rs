@@ -23,7 +23,7 @@ async fn folder(client: &TestClient, uri: &str) -> (Vec<String>, bool) {
 }
 
 #[tokio::test]
-async fn a_folder_is_read_as_its_small_texts() {
+async fn folder_read_returns_its_small_text_files() {
     let scratch = Scratch::new();
     scratch.file("all/a.md", "# A");
     scratch.file("all/b", "b");
@@ -38,9 +38,9 @@ async fn a_folder_is_read_as_its_small_texts() {
         for (member, value) in expected.as_object().unwrap() {
             assert_eq!(contents[0][member], *value, "{member}");
         }
-        assert!(!folder(&client, "docs:///all").await.1, "that is all");
+        assert!(!folder(&client, "docs:///all").await.1, "nothing is omitted");
         assert_eq!(folder(&client, "docs:///empty").await, (vec![], false));
-        // What is hidden is not there, so it was not left out.
+        // Hidden files do not count as omitted.
         assert_eq!(folder(&client, "docs:///only-hidden").await, (vec![], false));
     }
     let shown = docs(&scratch).hidden(true);
@@ -51,7 +51,7 @@ async fn a_folder_is_read_as_its_small_texts() {
 }
 
 #[tokio::test]
-async fn whatever_is_left_out_makes_it_a_subset() {
+async fn folder_read_with_omissions_is_marked_as_a_subset() {
     let scratch = Scratch::new();
     type Make<'a> = &'a dyn Fn(&str);
     let left_out: [(&str, Make<'_>); 6] = [
@@ -78,7 +78,7 @@ async fn whatever_is_left_out_makes_it_a_subset() {
 }
 
 #[tokio::test]
-async fn a_folder_is_read_within_bounds() {
+async fn folder_read_stops_at_its_limits() {
     let scratch = Scratch::new();
     for i in 0..51 {
         scratch.file(&format!("many/{i:02}"), "text");
@@ -86,7 +86,7 @@ async fn a_folder_is_read_within_bounds() {
             scratch.file(&format!("enough/{i:02}"), "text");
         }
     }
-    // Eight of 64 KiB are 512 KiB; a ninth is too much, and what is empty still fits.
+    // Eight files of 64 KiB are 512 KiB. A ninth is too much, but an empty one still fits.
     for i in 0..9 {
         scratch.file(&format!("heavy/{i}"), vec![b'x'; 64 * 1024]);
     }
@@ -110,7 +110,7 @@ async fn a_folder_is_read_within_bounds() {
 }
 
 #[tokio::test]
-async fn text_or_bytes_is_for_the_content_to_say() {
+async fn content_decides_between_text_and_blob() {
     let scratch = Scratch::new();
     scratch.file("bytes.txt", b"a\0b");
     scratch.file("text.png", "no picture");
@@ -131,7 +131,7 @@ async fn text_or_bytes_is_for_the_content_to_say() {
 }
 
 #[tokio::test]
-async fn a_file_above_the_limit_is_described_and_not_read() {
+async fn file_above_the_limit_is_described_but_not_read() {
     let scratch = Scratch::new();
     scratch.file("ten", "0123456789");
     scratch.file("eleven", "0123456789a");
@@ -145,9 +145,9 @@ async fn a_file_above_the_limit_is_described_and_not_read() {
     }
 }
 
-/// A name that is a folder and a file in turn: what is read is the one or the other, or refused in words, never a mixture.
+/// A name that is a folder and a file in turn: a read returns one of them or an error, never a mixture.
 #[tokio::test(flavor = "multi_thread")]
-async fn what_changes_while_it_is_read_is_one_thing_or_the_other() {
+async fn read_during_a_swap_is_never_a_mixture() {
     let scratch = Scratch::new();
     scratch.file("thing/text", "in the folder");
     scratch.file("other", "in the file");

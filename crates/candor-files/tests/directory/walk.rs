@@ -281,7 +281,7 @@ async fn walk(
 }
 
 #[tokio::test]
-async fn a_random_folder_is_what_the_system_says() {
+async fn random_folder_matches_the_file_system() {
     let mut met: BTreeMap<String, usize> = BTreeMap::new();
     for seed in 0..SEEDS {
         let scratch = Scratch::new();
@@ -301,7 +301,7 @@ async fn a_random_folder_is_what_the_system_says() {
 }
 
 #[tokio::test]
-async fn a_circle_can_be_walked_for_ever_and_ends_nowhere() {
+async fn link_cycle_is_followed_up_to_a_limit() {
     let scratch = Scratch::new();
     scratch.file("a/file", "text");
     scratch.link("a/up", "..");

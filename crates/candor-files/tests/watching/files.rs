@@ -12,7 +12,7 @@ use crate::{ERAS, directory, engine};
 const FILE: &str = "docs:///folder/file";
 
 #[tokio::test]
-async fn a_file_is_written_replaced_deleted_and_made_again() {
+async fn every_change_of_a_watched_file_is_reported() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/file", "one");
@@ -37,14 +37,14 @@ async fn a_file_is_written_replaced_deleted_and_made_again() {
             let rest = ear.in_silence().await;
             assert!(rest.iter().all(|uri| uri == FILE), "{what}: {rest:?}");
         }
-        // What stands beside it is nobody's business.
+        // Changes of other files in the folder are not reported.
         scratch.file("folder/other", "text");
         assert_eq!(ear.in_silence().await, Vec::<String>::new());
     }
 }
 
 #[tokio::test]
-async fn names_that_are_no_text_are_watched_too() {
+async fn file_with_a_non_utf8_name_is_watched() {
     use std::os::unix::ffi::OsStrExt;
     for era in ERAS {
         let scratch = Scratch::new();
@@ -58,7 +58,7 @@ async fn names_that_are_no_text_are_watched_too() {
 }
 
 #[tokio::test]
-async fn a_folder_above_is_moved_away_and_back() {
+async fn moved_parent_folder_is_reported_and_watched_again() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("above/folder/file", "one");
@@ -72,21 +72,21 @@ async fn a_folder_above_is_moved_away_and_back() {
         fs::rename(&away, &there).unwrap();
         ear.hears(uri).await;
         ear.in_silence().await;
-        // And it is watched as before.
+        // The watch still works.
         fs::write(there.join("folder/file"), "two").unwrap();
         ear.hears(uri).await;
     }
 }
 
 #[tokio::test]
-async fn a_link_tells_of_its_target_in_another_folder() {
+async fn link_reports_changes_of_its_target() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("far/away/target", "one");
         scratch.file("busy", "");
         scratch.link("link", "far/away/target");
         let engine = engine(&scratch);
-        // Nobody else is told anything: the look that finds it must not need to be woken by others.
+        // No other file is watched: the check must not depend on other events.
         let (mut ear, _) = Ear::listening(&engine, era, &["docs:///link"]).await;
         fs::write(scratch.inside("far/away/target"), "changed").unwrap();
         ear.hears("docs:///link").await;
@@ -97,7 +97,7 @@ async fn a_link_tells_of_its_target_in_another_folder() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_file_that_never_rests_keeps_no_other_from_being_looked_at() {
+async fn busy_file_does_not_delay_reports_of_others() {
     let scratch = Scratch::new();
     scratch.file("far/target", "one");
     scratch.file("busy", "");
@@ -116,14 +116,14 @@ async fn a_file_that_never_rests_keeps_no_other_from_being_looked_at() {
     fs::write(scratch.inside("far/target"), "changed").unwrap();
     let heard = tokio::time::timeout(Duration::from_secs(20), ear.hears("docs:///link")).await;
     writing.abort();
-    assert!(heard.is_ok(), "the link's target changed, and nobody looked");
+    assert!(heard.is_ok(), "the change of the target was not reported");
 }
 
 #[tokio::test]
-async fn among_more_than_are_looked_at_at_once_each_has_its_turn() {
+async fn every_watch_of_a_large_set_reports_changes() {
     const MANY: usize = 600;
     let scratch = Scratch::new();
-    // The system has no news of what links lead to elsewhere.
+    // The system does not report changes of link targets elsewhere.
     for i in 0..MANY {
         scratch.file(&format!("far/{i}"), "one");
         scratch.link(&format!("link{i}"), format!("far/{i}"));
@@ -140,13 +140,13 @@ async fn among_more_than_are_looked_at_at_once_each_has_its_turn() {
 }
 
 #[tokio::test]
-async fn all_who_watch_hear_of_every_change() {
+async fn every_client_that_watches_gets_every_change() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/file", "one");
         let engine = engine(&scratch);
         let (mut one, _) = Ear::listening(&engine, era, &[FILE]).await;
-        // Also by another name for the same, and in the other era.
+        // Also by another spelling of the URI, and in the other era.
         let same = "docs:///folder/%66ile";
         let (mut two, _) = Ear::listening(&engine, ERAS[1], &[FILE, same]).await;
         for text in ["two", "three"] {
@@ -167,7 +167,7 @@ async fn all_who_watch_hear_of_every_change() {
 }
 
 #[tokio::test]
-async fn two_servers_of_the_same_folder_tell_each_their_own() {
+async fn two_servers_of_one_folder_report_to_their_own_clients() {
     let scratch = Scratch::new();
     scratch.file("folder/file", "one");
     let directory = directory(&scratch);

@@ -10,7 +10,7 @@ use crate::{ERAS, engine};
 const FOLDER: &str = "docs:///folder";
 
 #[tokio::test]
-async fn what_happens_in_a_folder_is_told() {
+async fn changes_directly_inside_a_folder_are_reported() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/child", "one");
@@ -32,7 +32,7 @@ async fn what_happens_in_a_folder_is_told() {
             let rest = ear.in_silence().await;
             assert!(rest.iter().all(|uri| uri == FOLDER), "{what}: {rest:?}");
         }
-        // Only what stands directly in it.
+        // Only direct children count.
         scratch.file("folder/sub/deep", "one");
         ear.in_silence().await;
         scratch.file("folder/sub/deep", "two");
@@ -40,7 +40,7 @@ async fn what_happens_in_a_folder_is_told() {
     }
 }
 
-/// That a child was written changes nothing in the folder itself: only the system can tell.
+/// A write to a child does not change the folder itself: only the system can report it.
 async fn hears_of_the_child(ear: &mut Ear, scratch: &Scratch, uris: &[&str]) {
     ear.in_silence().await;
     scratch.file("folder/child", "written");
@@ -52,7 +52,7 @@ async fn hears_of_the_child(ear: &mut Ear, scratch: &Scratch, uris: &[&str]) {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_deleted_and_made_anew_is_watched_as_before() {
+async fn recreated_folder_is_watched_again() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/child", "one");
@@ -65,7 +65,7 @@ async fn a_folder_that_is_deleted_and_made_anew_is_watched_as_before() {
         anew();
         ear.hears(FOLDER).await;
         hears_of_the_child(&mut ear, &scratch, &[FOLDER]).await;
-        // With a while in between.
+        // With a pause in between.
         fs::remove_dir_all(scratch.inside("folder")).unwrap();
         ear.hears(FOLDER).await;
         ear.in_silence().await;
@@ -76,7 +76,7 @@ async fn a_folder_that_is_deleted_and_made_anew_is_watched_as_before() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_moved_away_and_back_is_watched_as_before() {
+async fn folder_moved_away_and_back_is_watched_again() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/child", "one");
@@ -90,7 +90,7 @@ async fn a_folder_that_is_moved_away_and_back_is_watched_as_before() {
 }
 
 #[tokio::test]
-async fn two_folders_that_change_places_are_both_watched_as_before() {
+async fn swapped_folders_are_both_watched_again() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/child", "one");
@@ -108,12 +108,12 @@ async fn two_folders_that_change_places_are_both_watched_as_before() {
 }
 
 #[tokio::test]
-async fn folders_that_change_places_unseen_are_watched_as_before_however_many_stand_between_them() {
+async fn folders_swapped_by_their_parents_are_both_watched_again() {
     const BETWEEN: usize = 600;
     let scratch = Scratch::new();
     scratch.file("far/one/folder/child", "one");
     scratch.file("far/two/folder/child", "one");
-    // Folders that a look can tell apart.
+    // Folders that a check can tell apart.
     let an_hour_ago = SystemTime::now() - Duration::from_secs(3600);
     fs::File::open(scratch.inside("far/two/folder")).unwrap().set_modified(an_hour_ago).unwrap();
     let between = (0..BETWEEN).map(|i| format!("docs:///nothing/{i}"));
@@ -127,14 +127,14 @@ async fn folders_that_change_places_unseen_are_watched_as_before_however_many_st
     let uris: Vec<&str> = uris.iter().map(String::as_str).collect();
     let (mut ear, agreed) = Ear::listening(&engine, ERAS[1], &uris).await;
     assert_eq!(agreed, uris);
-    // What changes is the name of a folder above, in one that nobody watches: only looks find it, one long before the other.
+    // Only the name of a folder above changes, in one without a watch: only checks find it, one long before the other.
     fs::rename(scratch.inside("far/one"), scratch.inside("far/three")).unwrap();
     fs::rename(scratch.inside("far/two"), scratch.inside("far/one")).unwrap();
     fs::rename(scratch.inside("far/three"), scratch.inside("far/two")).unwrap();
     ear.hears(two).await;
     ear.in_silence().await;
     for (uri, child) in [(one, "far/one/folder/child"), (two, "far/two/folder/child")] {
-        // That a child was written changes nothing in the folder itself: only the system can tell.
+        // A write to a child does not change the folder itself: only the system can report it.
         scratch.file(child, "written");
         ear.hears(uri).await;
         ear.in_silence().await;
@@ -142,7 +142,7 @@ async fn folders_that_change_places_unseen_are_watched_as_before_however_many_st
 }
 
 #[tokio::test]
-async fn a_folder_and_a_link_to_it_are_two_resources_that_change_together() {
+async fn folder_and_its_link_report_the_same_changes() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder/child", "one");
@@ -152,12 +152,12 @@ async fn a_folder_and_a_link_to_it_are_two_resources_that_change_together() {
         let (mut ear, agreed) = Ear::listening(&engine, era, &both).await;
         assert_eq!(agreed, both);
         hears_of_the_child(&mut ear, &scratch, &both).await;
-        // Another comes and goes, and takes nothing with it.
+        // Another client comes and leaves, and the watches stay.
         let (mut other, _) = Ear::listening(&engine, era, &["docs:///link"]).await;
         other.unwatch(&["docs:///link"]).await;
         other.hang_up().await;
         hears_of_the_child(&mut ear, &scratch, &both).await;
-        // The link leads elsewhere: from now on it tells of what is there.
+        // The link gets a new target: from now on, it reports changes there.
         scratch.file("elsewhere/child", "one");
         ear.in_silence().await;
         fs::remove_file(scratch.inside("link")).unwrap();
@@ -170,7 +170,7 @@ async fn a_folder_and_a_link_to_it_are_two_resources_that_change_together() {
 }
 
 #[tokio::test]
-async fn a_file_that_becomes_a_folder_is_watched_as_a_folder() {
+async fn file_that_becomes_a_folder_is_watched_as_a_folder() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("folder", "still a file");

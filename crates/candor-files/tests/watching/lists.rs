@@ -11,7 +11,7 @@ use crate::{ERAS, engine};
 const A_ROUND: Duration = Duration::from_millis(2600);
 
 #[tokio::test]
-async fn the_list_changes_with_what_stands_in_the_root() {
+async fn names_in_the_root_change_the_list() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("file", "one");
@@ -35,13 +35,13 @@ async fn the_list_changes_with_what_stands_in_the_root() {
 }
 
 #[tokio::test]
-async fn the_list_does_not_change_with_what_files_hold() {
+async fn content_changes_do_not_change_the_list() {
     for era in ERAS {
         let scratch = Scratch::new();
         scratch.file("file", "one");
         scratch.file("folder/file", "one");
         let engine = engine(&scratch);
-        // With a watched resource, so that looks are taken, and without.
+        // With a watched resource, so that checks run, and without.
         for watched in [&[][..], &["docs:///file"]] {
             let (mut ear, _) = Ear::listening(&engine, era, watched).await;
             scratch.file("file", "written");

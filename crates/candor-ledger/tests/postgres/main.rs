@@ -32,8 +32,8 @@ macro_rules! schema {
 }
 
 #[test]
-fn a_newer_ledger_is_refused_by_name_and_left_alone() {
-    let schema = schema!("a_newer_ledger_is_refused_by_name_and_left_alone");
+fn newer_major_schema_is_refused_and_left_unchanged() {
+    let schema = schema!("newer_major_schema_is_refused_and_left_unchanged");
     drop(postgres(&schema, LedgerLimits::default()));
     schema.sql("UPDATE candor_ledger SET major = 2; DROP TABLE usage");
     let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
@@ -44,8 +44,8 @@ fn a_newer_ledger_is_refused_by_name_and_left_alone() {
 }
 
 #[test]
-fn who_runs_when_the_ledger_becomes_newer_is_refused_at_its_next_connection() {
-    let schema = schema!("who_runs_when_the_ledger_becomes_newer");
+fn running_store_refuses_a_newer_schema_after_reconnect() {
+    let schema = schema!("running_store_refuses_a_newer_schema_after_reconnect");
     let store = postgres(&schema, LedgerLimits::default());
     wait(call(&store, &id("a"), "x"));
     schema.sql("UPDATE candor_ledger SET major = 2");
@@ -56,8 +56,8 @@ fn who_runs_when_the_ledger_becomes_newer_is_refused_at_its_next_connection() {
 }
 
 #[test]
-fn a_newer_minor_version_goes_on_working() {
-    let schema = schema!("a_newer_minor_version_goes_on_working");
+fn newer_minor_schema_still_works() {
+    let schema = schema!("newer_minor_schema_still_works");
     drop(postgres(&schema, LedgerLimits::default()));
     schema.sql("UPDATE candor_ledger SET minor = 9; ALTER TABLE records ADD COLUMN later text");
     wait(call(&postgres(&schema, LedgerLimits::default()), &id("a"), "x"));
@@ -65,8 +65,8 @@ fn a_newer_minor_version_goes_on_working() {
 }
 
 #[test]
-fn a_ledger_of_the_version_before_goes_on() {
-    let schema = schema!("a_ledger_of_the_version_before_goes_on");
+fn ledger_of_schema_1_1_is_migrated() {
+    let schema = schema!("ledger_of_schema_1_1_is_migrated");
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     schema.sql(include_str!("../schema-1.1/postgres.sql"));
     let put = "INSERT INTO records (row, id, principal, server, instance, tool, key, fingerprint, fence, attempt, \
@@ -105,13 +105,13 @@ fn a_ledger_of_the_version_before_goes_on() {
 }
 
 #[test]
-fn a_grant_of_the_version_before_is_there_and_void() {
-    let schema = schema!("a_grant_of_the_version_before_is_there_and_void");
+fn grant_of_schema_1_2_is_listed_but_void() {
+    let schema = schema!("grant_of_schema_1_2_is_listed_but_void");
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     schema.sql(include_str!("../schema-1.1/postgres.sql"));
     schema.sql(include_str!("../schema-1.2/postgres.sql"));
     common::older_grant_is_void(&postgres(&schema, LedgerLimits::default()));
-    // A program that knows only that version gives another, as it does.
+    // A program of that version can still add a grant.
     schema.sql(
         "INSERT INTO grants (number, id, principal, server, instance, tool, pattern, by_whom, since, until) \
          VALUES (1, '', '', '', '', '', '', '', 0, 1)",
@@ -119,8 +119,8 @@ fn a_grant_of_the_version_before_is_there_and_void() {
 }
 
 #[test]
-fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
-    let schema = schema!("denial_of_schema_1_3_refuses_and_then_stays_in_history");
+fn denial_of_schema_1_3_holds_and_then_stays_in_history() {
+    let schema = schema!("denial_of_schema_1_3_holds_and_then_stays_in_history");
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     schema.sql(include_str!("../schema-1.1/postgres.sql"));
     schema.sql(include_str!("../schema-1.2/postgres.sql"));
@@ -144,22 +144,22 @@ fn denial_of_schema_1_3_refuses_and_then_stays_in_history() {
 }
 
 #[test]
-fn a_schema_of_another_program_is_refused() {
-    let schema = schema!("a_schema_of_another_program_is_refused");
+fn schema_of_another_program_is_refused() {
+    let schema = schema!("schema_of_another_program_is_refused");
     schema.sql(&format!("CREATE SCHEMA {0}; CREATE TABLE {0}.songs (name text)", schema.name));
     let refused = PostgresStore::open(&schema.url(), Options::default()).err().unwrap();
     assert!(refused.to_string().contains("another program"), "{refused}");
 }
 
 #[test]
-fn who_only_looks_makes_nothing() {
-    let schema = schema!("who_only_looks_makes_nothing");
+fn open_existing_creates_nothing() {
+    let schema = schema!("open_existing_creates_nothing");
     let place = LedgerAddress::Server(schema.url());
     let absent = Some(StoreError::Absent);
     let there = format!("SELECT count(*) FROM pg_namespace WHERE nspname = '{}'", schema.name);
     assert_eq!(place.open_existing(Options::default()).err(), absent);
     assert_eq!(schema.number(&there), 0);
-    // Somebody who may make schemas has made one for it.
+    // An administrator has created the schema.
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     assert_eq!(place.open_existing(Options::default()).err(), absent);
     let tables = "SELECT count(*) FROM pg_tables WHERE schemaname = current_schema";
@@ -169,8 +169,8 @@ fn who_only_looks_makes_nothing() {
 }
 
 #[test]
-fn instances_that_start_at_once_make_one_ledger() {
-    let schema = schema!("instances_that_start_at_once_make_one_ledger");
+fn replicas_that_start_at_once_create_one_ledger() {
+    let schema = schema!("replicas_that_start_at_once_create_one_ledger");
     thread::scope(|scope| {
         for at in 0..8 {
             let schema = &schema;
@@ -195,8 +195,8 @@ fn lose_connections(schema: &Schema) {
 }
 
 #[test]
-fn connections_that_are_lost_while_nobody_calls_are_not_missed() {
-    let schema = schema!("connections_that_are_lost_while_nobody_calls_are_not_missed");
+fn lost_idle_connections_are_replaced() {
+    let schema = schema!("lost_idle_connections_are_replaced");
     let store = postgres(&schema, LedgerLimits::default());
     wait(call(&store, &id("a"), "x"));
     let _ = wait(store.recall(&id("a"), SAME, false)).unwrap();
@@ -213,7 +213,7 @@ fn store_reads_everything(store: &PostgresStore) {
 }
 
 #[test]
-fn a_server_that_is_not_there_or_says_nothing_is_found_at_once_and_no_password_told() {
+fn unreachable_server_is_reported_in_time_without_the_password() {
     let port = |listener: &std::net::TcpListener| listener.local_addr().unwrap().port();
     let silent = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let gone = {
@@ -231,8 +231,8 @@ fn a_server_that_is_not_there_or_says_nothing_is_found_at_once_and_no_password_t
 }
 
 #[test]
-fn what_describes_it_names_the_place_and_no_secret() {
-    let schema = schema!("what_describes_it_names_the_place_and_no_secret");
+fn description_names_the_database_without_the_password() {
+    let schema = schema!("description_names_the_database_without_the_password");
     let url = schema.url().replacen("://postgres@", "://postgres:hush@", 1);
     let store = open(&url, Options::default()).unwrap();
     let described = store.describe();
@@ -241,8 +241,8 @@ fn what_describes_it_names_the_place_and_no_secret() {
 }
 
 #[test]
-fn who_waits_is_woken_by_another_instance_and_by_time() {
-    let schema = schema!("who_waits_is_woken_by_another_instance_and_by_time");
+fn watcher_is_woken_by_another_replica_and_by_the_lease() {
+    let schema = schema!("watcher_is_woken_by_another_replica_and_by_the_lease");
     let rules = LedgerLimits { lease: Duration::from_millis(400), ..LedgerLimits::default() };
     let (one, other) = (postgres(&schema, rules.clone()), Arc::new(postgres(&schema, rules)));
     wait(async {
@@ -276,8 +276,8 @@ fn who_waits_is_woken_by_another_instance_and_by_time() {
 }
 
 #[test]
-fn instances_that_sweep_at_once_sweep_each_record_once() {
-    let schema = schema!("instances_that_sweep_at_once_sweep_each_record_once");
+fn concurrent_sweeps_sweep_each_record_once() {
+    let schema = schema!("concurrent_sweeps_sweep_each_record_once");
     let rules = LedgerLimits { lease: Duration::from_millis(1), ..LedgerLimits::default() };
     let stores: Vec<PostgresStore> = (0..3).map(|_| postgres(&schema, rules.clone())).collect();
     const KEYS: usize = 300;
@@ -303,13 +303,13 @@ fn instances_that_sweep_at_once_sweep_each_record_once() {
     assert_eq!(swept, KEYS);
     assert_eq!(schema.number("SELECT count(*) FROM audit WHERE event = 'lapse'"), KEYS as i64);
     assert_eq!(schema.number("SELECT count(*) FROM records WHERE state = 'open'"), KEYS as i64);
-    // Each principal has what it had: nothing was counted away twice.
+    // The usage of each principal is unchanged: no record was subtracted twice.
     assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), KEYS as i64);
 }
 
 #[test]
-fn what_a_principal_has_is_counted_across_instances() {
-    let schema = schema!("what_a_principal_has_is_counted_across_instances");
+fn quota_is_counted_across_replicas() {
+    let schema = schema!("quota_is_counted_across_replicas");
     let quotas = Quotas { records: 6, keys_per_hour: 7, ..Quotas::default() };
     let rules = LedgerLimits { retention: Duration::ZERO, quotas, ..LedgerLimits::default() };
     // All within one hour, and a little later.
@@ -317,7 +317,7 @@ fn what_a_principal_has_is_counted_across_instances() {
     let told = Arc::clone(&time);
     let clock = Clock::Given(Arc::new(move || told.load(Ordering::SeqCst)));
     let options = Options { rules, clock, max_bytes: None };
-    // Each counts in a slot of its own, most likely; it must make no difference if two share one.
+    // Each store most likely counts in its own slot. If two share one, the result must be the same.
     let stores: Vec<PostgresStore> =
         (0..4).map(|_| PostgresStore::open(&schema.url(), options.clone()).unwrap()).collect();
     let try_with = |store: &PostgresStore, key: &str| {
@@ -330,7 +330,7 @@ fn what_a_principal_has_is_counted_across_instances() {
     let refused = Err(StoreError::Quota(Quota::Records { most: 6 }));
     assert_eq!(try_with(&stores[1], "more"), refused);
     assert_eq!(schema.number("SELECT sum(bytes)::bigint FROM usage"), 6);
-    // Who sweeps counts down what others have counted up.
+    // A sweep reduces the counts of other replicas.
     time.fetch_add(5, Ordering::SeqCst);
     assert_eq!(wait(stores[3].sweep(10)).unwrap().records, 6);
     assert_eq!(schema.number("SELECT sum(records)::bigint FROM usage"), 0);
@@ -341,8 +341,8 @@ fn what_a_principal_has_is_counted_across_instances() {
 }
 
 #[test]
-fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
-    let schema = schema!("a_list_from_the_oldest_on_misses_no_row_that_is_committed_late");
+fn oldest_first_list_misses_no_late_commit() {
+    let schema = schema!("oldest_first_list_misses_no_late_commit");
     let store = Arc::new(postgres(&schema, LedgerLimits::default()));
     let other = postgres(&schema, LedgerLimits::default());
     wait(call(&other, &id("before"), "x"));
@@ -352,7 +352,7 @@ fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
     let read_to = first[2].seq + 1;
 
     schema.with(async |stuck| {
-        // Another instance has numbered its rows, and cannot commit yet.
+        // Another replica has numbered its rows, and cannot commit yet.
         stuck.batch_execute("BEGIN; LOCK TABLE usage IN SHARE MODE").await.unwrap();
         let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
         let late = other.apply(&id("late"), event, AuditContext::default());
@@ -369,12 +369,12 @@ fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
             circumstances: AuditContext::default(),
         };
         store.note(note).await.unwrap();
-        // Who looks from the newest on sees what is there; who reads on does not read past what is still to come.
+        // A list from the newest row shows all committed rows. A list from the oldest does not pass a pending one.
         let newest = store.rows(Filter::default(), Page::default()).await.unwrap().items;
         assert_eq!((newest.len(), newest[0].event.as_str()), (4, "after"));
         let next = store.rows(Filter::default(), oldest(Some(read_to))).await.unwrap();
         assert_eq!((next.items.len(), next.next), (0, None));
-        // It is waited for, if it does not take too long.
+        // The reader waits for the commit for a limited time.
         let reading = Arc::clone(&store);
         let reading = tokio::spawn(async move {
             reading.rows(Filter::default(), oldest(Some(read_to))).await.unwrap().items
@@ -389,8 +389,8 @@ fn a_list_from_the_oldest_on_misses_no_row_that_is_committed_late() {
 }
 
 #[test]
-fn an_export_under_load_has_every_row_once() {
-    let schema = schema!("an_export_under_load_has_every_row_once");
+fn export_under_load_has_every_row_once() {
+    let schema = schema!("export_under_load_has_every_row_once");
     let stores: Vec<PostgresStore> =
         (0..2).map(|_| postgres(&schema, LedgerLimits::default())).collect();
     const CALLS: usize = 150;
@@ -409,7 +409,7 @@ fn an_export_under_load_has_every_row_once() {
                 })
             })
             .collect();
-        // One who follows, and never looks back.
+        // A reader that follows and never goes back.
         loop {
             let over = callers.iter().all(thread::ScopedJoinHandle::is_finished);
             let page = Page { from, most: 20, order: Order::Oldest };
@@ -426,8 +426,8 @@ fn an_export_under_load_has_every_row_once() {
 }
 
 #[test]
-fn a_ledger_that_is_restored_elsewhere_goes_on_counting() {
-    let schema = schema!("a_ledger_that_is_restored_elsewhere_goes_on_counting");
+fn restored_ledger_continues_its_row_numbers() {
+    let schema = schema!("restored_ledger_continues_its_row_numbers");
     wait(call(&postgres(&schema, LedgerLimits::default()), &id("a"), "x"));
     // As if it came from a cluster that has had many more transactions than this one.
     schema.sql(
@@ -446,12 +446,12 @@ fn a_ledger_that_is_restored_elsewhere_goes_on_counting() {
 }
 
 #[test]
-fn who_gives_up_the_answer_does_not_give_up_the_event() {
-    let schema = schema!("who_gives_up_the_answer_does_not_give_up_the_event");
+fn dropped_answer_does_not_drop_the_event() {
+    let schema = schema!("dropped_answer_does_not_drop_the_event");
     let store = postgres(&schema, LedgerLimits::default());
     let holder = wait(claim(&store, &id("a"))).unwrap();
     drop(store.apply(&id("a"), Event::Dispatch(holder), AuditContext::default()));
-    // Not even if the store goes: it finishes what it has.
+    // Also if the store is dropped: it finishes its queue.
     drop(store);
     let store = postgres(&schema, LedgerLimits::default());
     let found = wait(store.find(&id("a"))).unwrap().unwrap();
@@ -478,8 +478,8 @@ fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<EventReply, Stor
 }
 
 #[test]
-fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
-    let schema = schema!("in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it");
+fn failed_event_does_not_affect_others_in_its_transaction() {
+    let schema = schema!("failed_event_does_not_affect_others_in_its_transaction");
     let quotas = Quotas { keys_per_hour: 40, ..Quotas::default() };
     let store = postgres(&schema, LedgerLimits { quotas, ..LedgerLimits::default() });
     // A value that the server does not take.
@@ -504,8 +504,8 @@ fn in_one_transaction_one_that_fails_takes_nothing_of_the_others_with_it() {
 }
 
 #[test]
-fn a_lock_that_is_never_let_go_of_is_not_waited_for_without_end() {
-    let schema = schema!("a_lock_that_is_never_let_go_of_is_not_waited_for_without_end");
+fn wait_for_a_stuck_lock_is_limited() {
+    let schema = schema!("wait_for_a_stuck_lock_is_limited");
     let store = postgres(&schema, LedgerLimits::default());
     let holder = wait(claim(&store, &id("a"))).unwrap();
     schema.with(async |stuck| {
@@ -521,8 +521,8 @@ fn a_lock_that_is_never_let_go_of_is_not_waited_for_without_end() {
 }
 
 #[test]
-fn a_nul_is_refused_in_a_name_and_shown_elsewhere() {
-    let schema = schema!("a_nul_is_refused_in_a_name_and_shown_elsewhere");
+fn nul_is_refused_in_names_and_replaced_in_notes() {
+    let schema = schema!("nul_is_refused_in_names_and_replaced_in_notes");
     let store = postgres(&schema, LedgerLimits::default());
     let mut odd = id("a");
     odd.scope.tool = "create\0invoice".into();

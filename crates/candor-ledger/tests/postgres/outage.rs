@@ -70,9 +70,8 @@ impl Truth {
 }
 
 #[test]
-fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_what_was_done() {
-    // What a commit has written is the system's from then on, and it is not the system that dies here. So it need not go to the disk,
-    // which would make each start take seconds.
+fn database_restarts_under_load_never_start_a_call_twice() {
+    // Only PostgreSQL stops here, not the system, so a commit need not reach the disk. Otherwise each start would take seconds.
     let Some(cluster) = Cluster::make("the outage of PostgreSQL", "fsync = off") else { return };
     cluster.up();
     let schema = Schema::at(cluster.url());
@@ -83,7 +82,7 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     let truth = Arc::new(Truth::default());
     let load: Vec<_> = (0..2)
         .map(|_| {
-            // Each an instance of its own; both come by the same keys, one after the other.
+            // Each thread is a replica. Both use the same keys, one after the other.
             let (truth, store) =
                 (Arc::clone(&truth), open(&schema.url(), options.clone()).unwrap());
             thread::spawn(move || {
@@ -95,7 +94,7 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
                     let next = Arc::clone(&next);
                     runtime.spawn(async move {
                         while !truth.over.load(Ordering::Relaxed) {
-                            // Every fourth is an old one, once more.
+                            // Every fourth key is an old one.
                             let key = next.fetch_add(1, Ordering::Relaxed);
                             let key = if key.is_multiple_of(4) { key / 2 } else { key };
                             let id = id(&format!("key-{key}"));
@@ -119,10 +118,10 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     let started = || truth.effects.lock().unwrap().len();
     for _ in 0..4 {
         let before = started();
-        // It heals by itself, or nothing would be started any more.
+        // The store must reconnect, or no call starts.
         let begun = Instant::now();
         while started() < before + 50 {
-            assert!(begun.elapsed() < Duration::from_secs(20), "nothing is started any more");
+            assert!(begun.elapsed() < Duration::from_secs(20), "no call starts");
             thread::sleep(Duration::from_millis(10));
         }
         cluster.down();
@@ -140,13 +139,13 @@ fn stopped_and_started_in_the_middle_of_load_it_never_starts_twice_nor_forgets_w
     wait(async {
         for (key, effects) in &*effects {
             let id = id(&format!("key-{key}"));
-            assert_eq!(effects.len(), 1, "key {key} happened twice");
+            assert_eq!(effects.len(), 1, "key {key} ran twice");
             let story = store.transitions(&id).await.unwrap();
             assert_eq!(story.iter().filter(|row| row.event == "dispatch").count(), 1, "key {key}");
             match store.recall(&id, SAME, false).await.unwrap() {
                 Some(EventReply::Replay { .. }) => {}
                 Some(EventReply::OutcomeUnknown { .. }) if !acknowledged.contains(key) => {}
-                told => panic!("key {key} happened, and a caller is told {told:?}"),
+                told => panic!("key {key} ran, and a caller gets {told:?}"),
             }
         }
     });
@@ -205,8 +204,8 @@ fn carry(server: &str, cut: &Arc<AtomicBool>) -> u16 {
 }
 
 #[test]
-fn a_commit_whose_answer_is_lost_is_told_as_unknown_and_starts_nothing_again() {
-    let Some(schema) = Schema::new("a_commit_whose_answer_is_lost") else { return };
+fn lost_commit_answer_never_starts_a_call_twice() {
+    let Some(schema) = Schema::new("lost_commit_answer_never_starts_a_call_twice") else { return };
     let Some((server, port)) = schema.server() else { return };
     let cut = Arc::new(AtomicBool::new(false));
     let carried = carry(&format!("{server}:{port}"), &cut);
@@ -216,17 +215,17 @@ fn a_commit_whose_answer_is_lost_is_told_as_unknown_and_starts_nothing_again() {
     let (id, owner) = (id("a"), Owner([1; 16]));
     let say = |event| store.apply(&id, event, AuditContext::default());
     wait(async {
-        // The claim is made, and who made it does not know.
+        // The claim is stored, but its caller does not know.
         cut.store(true, Ordering::SeqCst);
         let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
         let told = say(claim.clone()).await;
         assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
         let found = store.find(&id).await.unwrap().unwrap();
         assert_eq!(found.stored.state.kind(), StateKind::Claimed);
-        // Said again, it finds its own traces.
+        // The same claim again finds the first one.
         assert!(matches!(say(claim).await, Ok(EventReply::InFlight { .. })));
 
-        // So with the dispatch: it stands, nobody knows, and it is not granted twice.
+        // The dispatch is stored too, unknown to its caller, and is not granted twice.
         let holder = Holder { owner, fence: found.stored.fence };
         cut.store(true, Ordering::SeqCst);
         let told = say(Event::Dispatch(holder)).await;
@@ -245,8 +244,8 @@ fn openssl(folder: &Folder, arguments: &str) -> bool {
 }
 
 #[test]
-fn tls_is_used_as_the_url_says() {
-    let test = "tls_is_used_as_the_url_says";
+fn tls_mode_of_the_url_is_applied() {
+    let test = "tls_mode_of_the_url_is_applied";
     let settings = "ssl = on\nssl_cert_file = 'server.pem'\nssl_key_file = 'server.key'";
     let Some(cluster) = Cluster::make(test, settings) else { return };
     let folder = cluster.folder();
@@ -284,7 +283,7 @@ fn tls_is_used_as_the_url_says() {
         let error = try_with(&refused).unwrap_err();
         assert!(matches!(error, StoreError::Unavailable(_)), "{refused}: {error:?}");
     }
-    // Another name for the same place, which the certificate does not have.
+    // Another name of the same host, which the certificate does not have.
     let url = cluster.url().replace("127.0.0.1", "localhost");
     let refused = open(&format!("{url}?{}&hostaddr=127.0.0.1", root("ca.pem")), Options::default());
     let refused = refused.err().unwrap().to_string();

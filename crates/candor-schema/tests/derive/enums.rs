@@ -39,14 +39,14 @@ struct Sorted {
 const ABOUT: &str = "How to sort.\n- `newest`: Newest first.\n- `by_size`: By size.";
 
 #[test]
-fn plain_names_are_an_enum_of_strings() {
+fn unit_variants_become_a_string_enum() {
     let modes = json!({"type": "string", "enum": ["fast", "accurate", "balanced"]});
     assert_eq!(reads::<Mode>(), modes);
     assert_eq!(reads::<Option<Mode>>(), json!({"anyOf": [modes, {"type": "null"}]}));
 }
 
 #[test]
-fn docs_of_variants_join_the_description() {
+fn variant_docs_join_the_description() {
     let names = json!(["unsorted", "newest", "by_size"]);
     assert_eq!(reads::<Sort>(), json!({"type": "string", "enum": names, "description": ABOUT}));
     let sorted = reads::<Sorted>();
@@ -78,7 +78,7 @@ enum External {
 }
 
 #[test]
-fn externally_tagged() {
+fn externally_tagged_enum_becomes_closed_alternatives() {
     assert_eq!(
         reads::<External>(),
         json!({"anyOf": [
@@ -133,7 +133,7 @@ struct Destination {
 }
 
 #[test]
-fn internally_tagged() {
+fn internally_tagged_enum_becomes_objects_with_a_constant_tag() {
     let action = json!({"anyOf": [
         {
             "type": "object",
@@ -172,7 +172,7 @@ enum Adjacent {
 }
 
 #[test]
-fn adjacently_tagged() {
+fn adjacently_tagged_enum_becomes_tag_and_content_members() {
     assert_eq!(
         reads::<Adjacent>(),
         json!({"anyOf": [
@@ -201,7 +201,7 @@ enum IdOrName {
 }
 
 #[test]
-fn untagged_and_optional() {
+fn optional_untagged_enum_becomes_one_list_with_null() {
     let branches = json!([
         {"type": "integer", "minimum": 0, "maximum": 255},
         {"type": "string"},
@@ -249,7 +249,7 @@ struct OpenStep {
 }
 
 #[test]
-fn a_flattened_enum_makes_several_closed_objects() {
+fn flattened_enum_becomes_several_closed_objects() {
     let step = reads::<Step>();
     assert_eq!(
         step["anyOf"][0],
@@ -312,7 +312,7 @@ struct Many {
 }
 
 #[test]
-fn too_many_combinations_are_not_written_out_and_still_closed() {
+fn too_many_flattened_combinations_stay_short_and_closed() {
     let schema = reads::<Many>();
     assert!(schema.to_string().len() < 4_000, "{schema}");
     let schema = Schema::compile(&schema.to_string()).unwrap();
@@ -326,6 +326,6 @@ fn too_many_combinations_are_not_written_out_and_still_closed() {
 enum Never {}
 
 #[test]
-fn an_enum_without_variants_fits_nothing() {
+fn enum_without_variants_matches_nothing() {
     assert_eq!(reads::<Never>(), json!(false));
 }

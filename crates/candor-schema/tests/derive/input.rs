@@ -24,7 +24,7 @@ struct Greet {
 }
 
 #[test]
-fn greet() {
+fn scalar_arguments_have_descriptions_and_defaults() {
     let schema = input::<Greet>();
     assert_eq!(
         schema,
@@ -56,7 +56,7 @@ struct Analyze {
 }
 
 #[test]
-fn analyze() {
+fn optional_map_argument_accepts_null() {
     assert_eq!(
         input::<Analyze>(),
         json!({
@@ -92,7 +92,7 @@ struct CreateUserRequest {
 }
 
 #[test]
-fn create_user() {
+fn argument_constraints_become_schema_keywords() {
     assert_eq!(
         input::<CreateUserRequest>(),
         json!({
@@ -142,7 +142,7 @@ struct Open {
 }
 
 #[test]
-fn no_arguments_and_arguments_of_any_type() {
+fn empty_and_untyped_arguments_have_minimal_schemas() {
     assert_eq!(
         input::<None>().to_string(),
         r#"{"type":"object","properties":{},"additionalProperties":false}"#
@@ -177,7 +177,7 @@ struct Looped {
 struct Wrapper(Greet);
 
 #[test]
-fn only_structs_may_be_the_arguments() {
+fn only_structs_can_be_the_arguments() {
     fn derived<T: JsonSchema>() -> bool {
         is_struct::<T>()
     }

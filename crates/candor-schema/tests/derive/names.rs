@@ -83,7 +83,7 @@ struct Titled {
 }
 
 #[test]
-fn titles_go_and_data_stays() {
+fn titles_are_removed_but_data_is_kept() {
     assert_eq!(
         derive::<Titled>(View::Input),
         json!({
@@ -109,7 +109,7 @@ struct AnalyticsTool {
 }
 
 #[test]
-fn the_documents_pair_of_before_and_after() {
+fn derived_schema_matches_the_documented_before_and_after() {
     let before = schemars::schema_for!(AnalyticsTool);
     assert_eq!(before.get("title"), Some(&json!("AnalyticsTool")));
     assert_eq!(before.pointer("/properties/count/title"), Some(&json!("Count")));
@@ -166,7 +166,7 @@ fn titles(schema: &serde_json::Value) -> usize {
 }
 
 #[test]
-fn without_titles_schemas_are_a_fifth_to_two_fifths_shorter() {
+fn removing_titles_saves_20_to_40_percent() {
     fn fall<T: JsonSchema>() -> f64 {
         let titles = titles(schemars::schema_for!(T).as_value());
         let left = derive::<T>(View::Input).to_string();

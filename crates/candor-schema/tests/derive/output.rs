@@ -36,7 +36,7 @@ struct Count {
 }
 
 #[test]
-fn what_is_no_object_is_boxed() {
+fn output_that_is_no_object_is_wrapped() {
     assert_eq!((BOX_FIELD, BOX_KEYWORD), ("result", "x-dedalus-box"));
     assert_eq!(boxed::<i64>(), in_a_box(&json!({"type": "integer"})));
     assert_eq!(boxed::<String>(), in_a_box(&json!({"type": "string"})));
@@ -54,7 +54,7 @@ fn what_is_no_object_is_boxed() {
 }
 
 #[test]
-fn objects_are_themselves() {
+fn object_output_is_not_wrapped() {
     assert_eq!(
         unboxed::<Count>(),
         json!({
@@ -91,7 +91,7 @@ enum Nested {
 }
 
 #[test]
-fn a_union_of_objects_is_an_object_and_any_other_union_is_boxed() {
+fn union_output_is_wrapped_unless_all_parts_are_objects() {
     let action = unboxed::<Action>();
     assert_eq!(
         action,
@@ -128,7 +128,7 @@ fn a_union_of_objects_is_an_object_and_any_other_union_is_boxed() {
 struct Nothing;
 
 #[test]
-fn nothing_and_anything_have_no_schema() {
+fn unit_and_untyped_outputs_have_no_schema() {
     assert_eq!(output::<()>(), None);
     assert_eq!(output::<Nothing>(), None);
     assert_eq!(output::<Value>(), None);
@@ -148,7 +148,7 @@ enum Term {
 }
 
 #[test]
-fn definitions_stand_at_the_root_of_the_box() {
+fn definitions_are_at_the_root_of_a_wrapped_output() {
     let nodes = boxed::<Vec<Node>>();
     assert_eq!(nodes["properties"]["result"]["items"], json!({"$ref": "#/$defs/Node"}));
     assert!(nodes["$defs"]["Node"]["properties"]["children"].is_object());

@@ -39,14 +39,14 @@ fn folder() -> Value {
 }
 
 #[test]
-fn a_recursive_root_is_written_out_once() {
+fn recursive_root_is_expanded_once() {
     let mut expected = folder();
     expected["$defs"] = json!({"Folder": folder()});
     assert_eq!(reads::<Folder>(), expected);
 }
 
 #[test]
-fn a_recursive_member_is_a_reference_and_the_rest_stands_in_place() {
+fn only_the_recursive_member_becomes_a_reference() {
     assert_eq!(
         reads::<Backup>(),
         json!({
@@ -77,7 +77,7 @@ struct Call {
 }
 
 #[test]
-fn mutual_recursion_through_tagged_variants() {
+fn mutual_recursion_keeps_one_definition() {
     let schema = reads::<Expression>();
     let expression = &schema["$defs"]["Expression"];
     assert_eq!(schema["anyOf"], expression["anyOf"]);
@@ -118,7 +118,7 @@ struct Chapter {
 }
 
 #[test]
-fn only_what_is_recursive_stays_a_definition() {
+fn only_recursive_types_stay_definitions() {
     let schema = reads::<Author>();
     let names: Vec<_> = schema["$defs"].as_object().unwrap().keys().collect();
     assert_eq!(names, ["Author", "Book"]);
@@ -135,7 +135,7 @@ struct Tree<T> {
 }
 
 #[test]
-fn generic_types_keep_names_that_resolve() {
+fn references_to_generic_types_resolve() {
     for schema in [
         reads::<(Tree<i32>, Tree<Vec<String>>)>(),
         reads::<Tree<Option<Folder>>>(),

@@ -20,7 +20,7 @@ fn integers_have_bounds_instead_of_formats() {
         (reads::<i16>(), json!(i16::MIN), json!(i16::MAX)),
         (reads::<i32>(), json!(i32::MIN), json!(i32::MAX)),
         (reads::<isize>(), json!(i64::MIN), json!(i64::MAX)),
-        // As far as the numbers go that a server reads.
+        // Limited to the integers that a server reads.
         (reads::<i128>(), json!(i64::MIN), json!(u64::MAX)),
         (reads::<u8>(), json!(0), json!(u8::MAX)),
         (reads::<u16>(), json!(0), json!(u16::MAX)),
@@ -65,7 +65,7 @@ fn range_never_widens_the_type() {
 }
 
 #[test]
-fn decimals_are_what_96_bits_hold() {
+fn decimals_are_limited_to_96_bits() {
     assert_eq!(
         reads::<Decimal>(),
         json!({
@@ -79,7 +79,7 @@ fn decimals_are_what_96_bits_hold() {
 }
 
 #[test]
-fn other_scalars() {
+fn scalars_have_their_json_types() {
     assert_eq!(reads::<f32>(), json!({"type": "number"}));
     assert_eq!(reads::<f64>(), json!({"type": "number"}));
     assert_eq!(reads::<bool>(), json!({"type": "boolean"}));
@@ -106,7 +106,7 @@ fn dates_and_ids_keep_their_formats() {
 }
 
 #[test]
-fn pointers_are_what_they_point_to() {
+fn smart_pointers_have_the_schema_of_their_target() {
     for schema in [reads::<Box<i64>>(), reads::<Arc<i64>>(), reads::<Cow<'static, i64>>()] {
         assert_eq!(schema, json!({"type": "integer"}));
     }
@@ -114,7 +114,7 @@ fn pointers_are_what_they_point_to() {
 }
 
 #[test]
-fn what_may_be_null_says_so_once() {
+fn nested_options_accept_null_once() {
     let optional = json!({"anyOf": [{"type": "integer"}, {"type": "null"}]});
     assert_eq!(reads::<Option<i64>>(), optional);
     assert_eq!(reads::<Option<Option<i64>>>(), optional);
@@ -131,7 +131,7 @@ fn what_may_be_null_says_so_once() {
 }
 
 #[test]
-fn lists() {
+fn lists_sets_arrays_and_tuples_have_array_schemas() {
     let strings = json!({"type": "array", "items": {"type": "string"}});
     assert_eq!(reads::<Vec<String>>(), strings);
     assert_eq!(reads::<Box<[String]>>(), strings);
@@ -254,7 +254,7 @@ struct FlatByText {
 }
 
 #[test]
-fn flattened_keyed_map_leaves_the_members_of_its_owner() {
+fn flattened_keyed_map_keeps_the_members_of_its_owner() {
     let schema = reads::<Flat>();
     assert_eq!(schema["patternProperties"].as_object().unwrap().len(), 1);
     assert_eq!(schema["properties"].as_object().unwrap().len(), 1);
@@ -286,7 +286,7 @@ fn f64_of_tenth() -> f64 {
 }
 
 #[test]
-fn defaults_of_32_bits_are_in_the_shortest_form() {
+fn defaults_of_32_bit_floats_have_their_shortest_form() {
     let schema = reads::<Share>();
     let of = |name: &str| schema["properties"][name]["default"].to_string();
     assert_eq!((of("narrow"), of("wide")), ("0.1".to_owned(), "0.10000000149011612".to_owned()));

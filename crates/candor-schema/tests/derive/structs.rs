@@ -24,7 +24,7 @@ struct Profile {
 }
 
 #[test]
-fn nested_structs_stand_in_place_and_are_closed() {
+fn nested_structs_are_inline_closed_objects() {
     let profile = json!({
         "type": "object",
         "properties": {
@@ -60,7 +60,7 @@ struct WeatherReport {
 }
 
 #[test]
-fn an_option_may_be_left_out_of_what_is_read_and_is_always_written() {
+fn option_is_optional_in_input_and_required_in_output() {
     let number_or_null = json!([{"type": "number"}, {"type": "null"}]);
     assert_eq!(
         reads::<WeatherReport>(),
@@ -104,7 +104,7 @@ struct Place {
 struct Label(String);
 
 #[test]
-fn the_nearest_words_describe_a_member() {
+fn nearest_doc_comment_describes_a_member() {
     assert_eq!(
         reads::<Place>(),
         json!({
@@ -146,7 +146,7 @@ struct CreateUser {
 }
 
 #[test]
-fn constraints_hold_through_options_newtypes_and_lists() {
+fn constraints_apply_through_options_newtypes_and_lists() {
     assert_eq!(
         reads::<CreateUser>()["properties"],
         json!({
@@ -189,7 +189,7 @@ struct Page {
 }
 
 #[test]
-fn the_attributes_of_serde_are_followed_on_both_sides() {
+fn serde_attributes_apply_to_input_and_output() {
     let text_or_null = json!([{"type": "string"}, {"type": "null"}]);
     assert_eq!(
         reads::<Page>(),
@@ -241,7 +241,7 @@ impl Default for Settings {
 }
 
 #[test]
-fn defaults_are_data_and_lose_nothing() {
+fn default_values_are_kept_unchanged() {
     assert_eq!(
         reads::<Settings>(),
         json!({
@@ -271,7 +271,7 @@ struct Nothing;
 struct Pair(String, Option<u8>);
 
 #[test]
-fn structs_without_named_members() {
+fn structs_without_named_members_have_their_json_shape() {
     assert_eq!(reads::<Empty>(), json!({"type": "object"}));
     assert_eq!(reads::<Nothing>(), json!({"type": "null"}));
     assert_eq!(
@@ -292,7 +292,7 @@ fn structs_without_named_members() {
 struct Pause(#[schemars(with = "String", regex(pattern = "^[0-9]+(ms|s)$"))] Duration);
 
 #[test]
-fn types_that_describe_themselves() {
+fn own_schema_of_a_type_is_used() {
     assert_eq!(reads::<Pause>(), json!({"type": "string", "pattern": "^[0-9]+(ms|s)$"}));
     assert_eq!(
         reads::<Duration>(),
@@ -336,7 +336,7 @@ struct MaybePaged {
 }
 
 #[test]
-fn flattened_structs_are_one_closed_object_and_flattened_maps_open_it() {
+fn flattened_struct_joins_the_closed_object_of_its_owner() {
     assert_eq!(
         reads::<Search>(),
         json!({
@@ -367,7 +367,7 @@ fn flattened_structs_are_one_closed_object_and_flattened_maps_open_it() {
 }
 
 #[test]
-fn the_same_type_gives_the_same_bytes() {
+fn derived_schema_is_deterministic() {
     assert_eq!(reads::<CreateUser>().to_string(), reads::<CreateUser>().to_string());
     assert_eq!(writes::<Page>().to_string(), writes::<Page>().to_string());
 }

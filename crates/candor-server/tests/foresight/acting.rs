@@ -19,7 +19,7 @@ fn calls() -> Vec<Value> {
 }
 
 #[tokio::test]
-async fn the_reference_tool_does_what_it_says_and_no_less() {
+async fn reference_tool_has_exactly_its_declared_effects() {
     let world = Files::default();
     for client in clients(|| world.server()) {
         let observed =
@@ -29,11 +29,11 @@ async fn the_reference_tool_does_what_it_says_and_no_less() {
             assert_eq!(call.seen, call.foreseen, "{}", call.arguments);
         }
     }
-    assert_eq!(world.runs(), 16, "twice for each row and client, and never to find out");
+    assert_eq!(world.runs(), 16, "two runs per row and client, and none to evaluate");
 }
 
 #[tokio::test]
-async fn a_failed_call_says_what_was_foreseen_too_and_one_with_invalid_arguments_does_not() {
+async fn failed_call_still_reports_its_evaluated_effect() {
     let fails = || {
         JsonTool::open("fails", |_, _| async { Err::<String, _>(ToolError::new("No.")) })
             .effects_by(Hints::WORST, |_| Hints::ADDS)
@@ -75,7 +75,7 @@ async fn verdict(said: Hints, act: fn(&mut Vec<String>)) -> Result<Hints, String
 }
 
 #[tokio::test]
-async fn a_tool_that_does_more_than_it_says_is_found_out() {
+async fn check_effects_fails_for_a_tool_that_exceeds_its_hints() {
     let push = |words: &mut Vec<String>| words.push("two".to_owned());
     for (said, act, found) in [
         (
@@ -96,14 +96,14 @@ async fn a_tool_that_does_more_than_it_says_is_found_out() {
 }
 
 #[tokio::test]
-async fn a_tool_that_does_less_than_it_says_is_shown_and_not_blamed() {
+async fn check_effects_accepts_a_tool_that_stays_below_its_hints() {
     assert_eq!(verdict(Hints::WORST, |_| {}).await, Ok(Hints::READS));
     let set = |words: &mut Vec<String>| words.resize(2, "two".to_owned());
     assert_eq!(verdict(Hints::ADDS.repeatable(), set).await, Ok(Hints::ADDS.repeatable()));
 }
 
 #[tokio::test]
-async fn what_fails_shows_nothing() {
+async fn check_effects_fails_if_the_call_fails() {
     let fails = || {
         JsonTool::open("fails", |_, _| async { Err::<String, _>(ToolError::new("No.")) })
             .effects_by(Hints::WORST, |_| Hints::ADDS)
@@ -116,7 +116,7 @@ async fn what_fails_shows_nothing() {
 }
 
 #[tokio::test]
-async fn an_evaluator_that_acts_is_found_out() {
+async fn check_effects_fails_if_the_evaluator_changes_state() {
     let count = Arc::new(Mutex::new(String::new()));
     let counted = count.clone();
     let tool =
@@ -133,7 +133,7 @@ async fn an_evaluator_that_acts_is_found_out() {
 }
 
 #[tokio::test]
-async fn asking_about_what_is_not_there_says_what_is() {
+async fn hints_of_an_unknown_tool_list_the_existing_tools() {
     let client = Files::default().server().test();
     let panic = AssertUnwindSafe(client.hints("manage_file", ())).catch_unwind().await.unwrap_err();
     let told = panic.downcast_ref::<String>().unwrap();
@@ -144,7 +144,7 @@ async fn asking_about_what_is_not_there_says_what_is() {
 }
 
 #[test]
-fn pictures_know_what_was_taken_away() {
+fn state_snapshot_detects_removed_data() {
     let set = |members: &[u8]| members.iter().copied().collect::<BTreeSet<_>>();
     assert!(set(&[1]).survives_in(&set(&[1, 2])) && !set(&[1, 2]).survives_in(&set(&[2])));
     assert!("ab".to_owned().survives_in(&"abc".to_owned()));

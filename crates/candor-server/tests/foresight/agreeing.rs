@@ -199,7 +199,7 @@ impl<'a> Caller<'a> {
 }
 
 #[tokio::test]
-async fn what_is_answered_is_what_can_be_called() {
+async fn tools_annotations_accepts_exactly_the_callable_arguments() {
     for is_legacy in [false, true] {
         let runs = Arc::new(AtomicUsize::new(0));
         let site = Site::of(harmless(&runs));
@@ -211,7 +211,7 @@ async fn what_is_answered_is_what_can_be_called() {
             } else {
                 assert_eq!(asked["error"]["code"], -32602, "{tool} {arguments}: {asked}");
             }
-            assert_eq!(runs.swap(0, Ordering::SeqCst), 0, "asking runs nothing");
+            assert_eq!(runs.swap(0, Ordering::SeqCst), 0, "evaluation runs nothing");
 
             let made = caller.send("tools/call", tool, arguments).await;
             let is_refused = made.get("error").is_some() || made["result"]["isError"] == true;
@@ -226,7 +226,7 @@ async fn what_is_answered_is_what_can_be_called() {
                 assert_eq!(foreseen, &asked["result"]["annotations"], "{arguments}: {made}");
             }
         }
-        // A key may come beside the arguments, and who only asks need not have one yet.
+        // A key may be sent beside the arguments, and an evaluation needs none.
         let asked = caller.send(ASK, "keyed", "{}").await;
         assert!(asked["result"]["annotations"].is_object(), "{asked}");
         let made = caller.send("tools/call", "keyed", "{}").await;
@@ -247,7 +247,7 @@ fn risks(annotations: &Value) -> [bool; 4] {
 }
 
 #[tokio::test]
-async fn no_call_is_riskier_than_its_tool_is_listed_and_some_are_as_risky() {
+async fn listed_hints_are_the_worst_case_of_the_calls() {
     for is_legacy in [false, true] {
         let site = Site::of(harmless(&Arc::default()));
         let caller = Caller::of(&site, is_legacy).await;
@@ -268,7 +268,7 @@ async fn no_call_is_riskier_than_its_tool_is_listed_and_some_are_as_risky() {
                 }
             }
             if tool["dynamicAnnotations"] == true {
-                assert_eq!(seen, worst, "it says no more than is to be feared: {tool}");
+                assert_eq!(seen, worst, "the listed worst case occurs: {tool}");
             }
         }
     }

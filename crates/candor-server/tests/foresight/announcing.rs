@@ -19,7 +19,7 @@ async fn capabilities(site: &Site) -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn a_server_that_foresees_says_so() {
+async fn server_with_dynamic_tools_declares_the_capabilities() {
     for capabilities in capabilities(&Site::of(files())).await {
         assert_eq!(
             capabilities["tools"],
@@ -33,7 +33,7 @@ async fn a_server_that_foresees_says_so() {
 }
 
 #[tokio::test]
-async fn a_server_whose_tools_may_change_says_both() {
+async fn server_with_a_tool_source_declares_both_capabilities() {
     let provided = server().tools_from(provider_fn(|_| Ok(Arc::new(ToolSet::default()))));
     for capabilities in capabilities(&Site::of(provided)).await {
         assert_eq!(capabilities["tools"], json!({"listChanged": true, "dynamicAnnotations": true}));
@@ -41,7 +41,7 @@ async fn a_server_whose_tools_may_change_says_both() {
 }
 
 #[tokio::test]
-async fn a_server_without_such_tools_has_no_such_method() {
+async fn server_without_dynamic_tools_lacks_capability_and_methods() {
     let site = Site::of(server().tool(greet()));
     for capabilities in capabilities(&site).await {
         assert_eq!(capabilities["tools"], json!({"listChanged": false}));
@@ -57,7 +57,7 @@ async fn a_server_without_such_tools_has_no_such_method() {
 }
 
 #[tokio::test]
-async fn the_method_is_the_seeds_and_no_other() {
+async fn misspelled_annotations_method_is_not_found() {
     let params = json!({"name": "manage_files", "arguments": {"path": "a", "action": "read"}});
     for method in ["tools/preflight", "tools/annotation", "tools/Annotations"] {
         errors(&Site::of(files()), method, &params, -32601).await;
@@ -65,7 +65,7 @@ async fn the_method_is_the_seeds_and_no_other() {
 }
 
 #[tokio::test]
-async fn the_seeds_tool_is_listed_with_its_worst_case_and_the_flag() {
+async fn dynamic_tool_is_listed_with_its_worst_case_and_the_flag() {
     for list in results(&Site::of(files()), "tools/list", &json!({})).await {
         let expected = json!([{
             "name": "manage_files",
@@ -85,7 +85,7 @@ async fn the_seeds_tool_is_listed_with_its_worst_case_and_the_flag() {
 }
 
 #[tokio::test]
-async fn only_tools_whose_arguments_make_a_difference_have_the_flag() {
+async fn only_dynamic_tools_have_the_flag() {
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
     let any = || JsonTool::open("any", |_, _| async { Ok("") });
@@ -97,7 +97,7 @@ async fn only_tools_whose_arguments_make_a_difference_have_the_flag() {
 }
 
 #[tokio::test]
-async fn static_hints_are_published_as_they_were_declared() {
+async fn static_hints_are_listed_as_declared() {
     let mut said = ToolAnnotations::new();
     said.read_only_hint = Some(true);
     let server = || {
@@ -112,8 +112,8 @@ async fn static_hints_are_published_as_they_were_declared() {
 }
 
 #[tokio::test]
-async fn nothing_is_unclassified_by_silence() {
-    // `#[tool]` does not compile without; here the author reads it in the log.
+async fn undeclared_tool_logs_a_warning_once() {
+    // `#[tool]` does not compile without hints. A `JsonTool` only logs a warning.
     let named = |name: &str| JsonTool::open(name, |_, _| async { Ok("") }).description("Acts.");
     let mut titled = ToolAnnotations::new();
     titled.title = Some("Mute".to_owned());
@@ -147,13 +147,13 @@ async fn nothing_is_unclassified_by_silence() {
             "{name}"
         );
     }
-    // Whoever registers it again has read it already.
+    // A second registration does not log it again.
     drop(server().tool(named("silent")).test());
     assert_eq!(log.take(), Vec::<String>::new());
 }
 
 #[tokio::test]
-async fn the_worst_case_is_computed_whatever_was_declared() {
+async fn computed_worst_case_overrides_declared_hints() {
     let mut wishful = ToolAnnotations::new();
     wishful.title = Some("Files".to_owned());
     wishful.read_only_hint = Some(true);
@@ -168,7 +168,7 @@ async fn the_worst_case_is_computed_whatever_was_declared() {
 }
 
 #[tokio::test]
-async fn a_function_publishes_the_bound_that_it_was_given() {
+async fn tool_with_an_evaluator_lists_its_declared_bound() {
     let tool = || {
         JsonTool::open("adds", |_, _| async { Ok("") }).effects_by(Hints::ADDS, |_| Hints::READS)
     };
@@ -179,7 +179,7 @@ async fn a_function_publishes_the_bound_that_it_was_given() {
 }
 
 #[test]
-fn a_table_that_cannot_be_meant_refuses_to_be_registered() {
+fn table_with_a_dead_row_is_refused_at_registration() {
     let read = || EffectRow::when("action", Condition::equals("read")).then(Hints::READS);
     let build = |table| {
         let tool =

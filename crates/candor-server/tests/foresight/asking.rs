@@ -25,7 +25,7 @@ fn seeds_question() -> Value {
 }
 
 #[tokio::test]
-async fn the_seeds_example_in_each_era() {
+async fn tools_annotations_returns_resolved_hints_in_each_era() {
     let [modern, legacy] = results(&Site::of(files()), ASK, &seeds_question()).await;
     let sources = json!({
         "readOnlyHint": "resolved", "destructiveHint": "resolved",
@@ -44,7 +44,7 @@ async fn the_seeds_example_in_each_era() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_seeds_example_over_stdio() {
+async fn tools_annotations_returns_resolved_hints_over_stdio() {
     let mut client = Client::of(files());
     let modern = client.ask(&lines::modern(1, ASK, &seeds_question())).await;
     client.initialize("2025-06-18").await;
@@ -55,7 +55,7 @@ async fn the_seeds_example_over_stdio() {
 }
 
 #[tokio::test]
-async fn every_row_of_the_reference_server() {
+async fn each_row_of_the_table_has_its_hints() {
     for client in clients(files) {
         for (action, expected) in [
             ("read", Hints::new(true, false, true, false)),
@@ -70,7 +70,7 @@ async fn every_row_of_the_reference_server() {
 }
 
 #[tokio::test]
-async fn where_the_schema_is_open_an_unknown_action_is_the_worst_case() {
+async fn unknown_action_under_an_open_schema_is_the_worst_case() {
     let open = || {
         let tool = JsonTool::open("manage_files", |_, _| async { Ok("") });
         server().tool(tool.effects(crate::files_table()))
@@ -86,7 +86,7 @@ async fn where_the_schema_is_open_an_unknown_action_is_the_worst_case() {
 
 /// An HTTP API behind one tool: method and path.
 #[tokio::test]
-async fn a_table_over_two_arguments() {
+async fn table_over_two_arguments_needs_both_to_match() {
     let method = |method: &str| EffectRow::when("method", Condition::equals(method));
     let table = || {
         EffectTable::new().row(method("GET").then(Hints::READS)).row(
@@ -110,7 +110,7 @@ async fn a_table_over_two_arguments() {
 }
 
 #[tokio::test]
-async fn a_question_without_a_name_or_without_arguments_is_refused() {
+async fn tools_annotations_without_name_or_arguments_is_refused() {
     let site = Site::of(files());
     let fine = json!({"path": "a", "action": "read"});
     for (what, params) in [
@@ -131,7 +131,7 @@ async fn a_question_without_a_name_or_without_arguments_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_named() {
+async fn unknown_tool_error_names_the_tool() {
     for method in [ASK, "tools/call"] {
         let params = json!({"name": "nope", "arguments": {}});
         for error in errors(&Site::of(files()), method, &params, -32602).await {
@@ -143,7 +143,7 @@ async fn an_unknown_tool_is_named() {
 }
 
 #[tokio::test]
-async fn arguments_that_the_tool_would_not_take_are_refused_with_their_places() {
+async fn invalid_arguments_are_refused_with_their_pointers() {
     let params = about(&json!({"path": 7, "action": "shred"}));
     for error in errors(&Site::of(files()), ASK, &params, -32602).await {
         let message = error["message"].as_str().unwrap();
@@ -161,7 +161,7 @@ async fn arguments_that_the_tool_would_not_take_are_refused_with_their_places() 
 }
 
 #[tokio::test]
-async fn what_is_too_deep_or_too_long_is_refused_as_in_a_call() {
+async fn oversized_arguments_are_refused_as_in_a_call() {
     let mut deep = json!(1);
     for _ in 0..70 {
         deep = json!([deep]);
@@ -189,7 +189,7 @@ fn told() -> Server {
 }
 
 #[tokio::test]
-async fn a_tool_without_the_flag_answers_its_static_hints_with_all_else_that_it_says() {
+async fn static_tool_returns_its_declared_annotations() {
     let params = json!({"name": "greet", "arguments": {"name": "Ada"}});
     for result in results(&Site::of(told()), ASK, &params).await {
         let mut expected = four(true, false, true, true);
@@ -208,7 +208,7 @@ async fn a_tool_without_the_flag_answers_its_static_hints_with_all_else_that_it_
 }
 
 #[tokio::test]
-async fn an_unclassified_tool_is_the_worst_case() {
+async fn unclassified_tool_is_the_worst_case() {
     let params = json!({"name": "any", "arguments": {}});
     for result in results(&Site::of(told()), ASK, &params).await {
         assert_eq!(result["annotations"], is(Hints::WORST));
@@ -218,7 +218,7 @@ async fn an_unclassified_tool_is_the_worst_case() {
 }
 
 #[tokio::test]
-async fn title_and_unknown_members_come_along_with_resolved_hints() {
+async fn title_and_unknown_members_accompany_resolved_hints() {
     let mut more = ToolAnnotations::new();
     more.title = Some("Files".to_owned());
     more.extra = Object::new().with("networkHint", &false);
@@ -232,7 +232,7 @@ async fn title_and_unknown_members_come_along_with_resolved_hints() {
 }
 
 #[tokio::test]
-async fn order_of_keys_and_spelling_of_numbers_and_text_make_no_difference() {
+async fn argument_order_and_spelling_do_not_change_the_hints() {
     let row = EffectRow::when("n", Condition::equals(1)).and("s", Condition::equals("é"));
     let tool = JsonTool::open("t", |_, _| async { Ok("") })
         .effects(EffectTable::new().row(row.then(Hints::READS)));
@@ -254,7 +254,7 @@ async fn order_of_keys_and_spelling_of_numbers_and_text_make_no_difference() {
 }
 
 #[tokio::test]
-async fn the_same_question_has_the_same_answer_whoever_asks_and_whatever_happened() {
+async fn hints_depend_only_on_the_arguments() {
     let world = Files::default();
     let engine = world.server().build().unwrap();
     let client = candor_server::testing::TestClient::of(&engine);
@@ -268,14 +268,14 @@ async fn the_same_question_has_the_same_answer_whoever_asks_and_whatever_happene
 }
 
 #[tokio::test]
-async fn some_arguments_are_enough_for_who_says_so() {
+async fn partial_arguments_are_accepted_only_if_declared_partial() {
     for client in clients(files) {
         let worst = Hints::DELETES.closed_world();
         assert_eq!(client.hints_of_partial("manage_files", ()).await, worst);
         assert_eq!(client.hints_of_partial("manage_files", json!({"path": "a"})).await, worst);
         let reading = client.hints_of_partial("manage_files", json!({"action": "read"})).await;
         assert!(reading.is_read_only());
-        // Without saying so, they are not.
+        // Without `partial`, they are refused.
         let refused = client.try_hints("manage_files", json!({"action": "read"})).await;
         assert_eq!(refused.unwrap_err().code(), -32602);
     }
@@ -297,7 +297,7 @@ fn guarded() -> Server {
 }
 
 #[tokio::test]
-async fn who_may_not_see_a_tool_learns_nothing_of_it() {
+async fn hidden_tool_is_reported_as_unknown() {
     let site = Site::guarded(guarded());
     let ask =
         |name: &str, arguments: &Value| modern(ASK, &json!({"name": name, "arguments": arguments}));
@@ -319,7 +319,7 @@ async fn who_may_not_see_a_tool_learns_nothing_of_it() {
 }
 
 #[tokio::test]
-async fn a_name_in_the_headers_must_be_the_one_in_the_body() {
+async fn mcp_name_header_must_match_the_body() {
     let site = Site::of(files());
     let lie = modern(ASK, &seeds_question()).header("mcp-name", "greet");
     site.send(lie).await.error(400, -32020).await;
@@ -328,7 +328,7 @@ async fn a_name_in_the_headers_must_be_the_one_in_the_body() {
 }
 
 #[tokio::test]
-async fn long_patterns_and_paths_are_looked_at_in_time() {
+async fn long_patterns_and_paths_match_in_bounded_time() {
     let pattern = format!("/{}/x", ["**", "*a*a*a*a*b"].repeat(20).join("/"));
     let row = EffectRow::when("path", Condition::Glob(pattern)).then(Hints::READS);
     let tool = JsonTool::open("t", |_, _| async { Ok("") }).effects(EffectTable::new().row(row));

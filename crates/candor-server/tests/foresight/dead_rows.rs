@@ -19,7 +19,7 @@ fn slip() -> JsonTool {
 
 #[test]
 fn row_that_no_call_matches_does_not_build() {
-    let error = server().tool(slip()).build().expect_err("it cannot be meant").to_string();
+    let error = server().tool(slip()).build().expect_err("a dead row is refused").to_string();
     assert_eq!(
         error,
         r#"tool "manage_files": row 1 of its effects (`action is "delet"`) never matches: no call has `action is "delet"`. Values of /action: "read", "append", "replace", "delete"; did you mean "delete"?"#

@@ -35,18 +35,18 @@ fn moody() -> (Server, Arc<AtomicUsize>, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn a_function_answers_for_its_arguments() {
+async fn evaluator_returns_hints_for_the_arguments() {
     for client in clients(|| moody().0) {
         assert_eq!(client.hints("moody", json!({"mood": "calm"})).await, Hints::READS);
         assert_eq!(client.hints("moody", ()).await, Hints::ADDS);
-        // Nothing can be said of a function's missing arguments but its bound.
+        // For missing arguments, a function has only its bound.
         let partial = client.hints_of_partial("moody", json!({"mood": "calm"})).await;
         assert_eq!(partial, Hints::ADDS);
     }
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 1)]
-async fn an_evaluator_that_does_not_end_holds_up_nobody() {
+async fn slow_evaluator_times_out_as_the_worst_case() {
     let tool =
         JsonTool::open("endless", |_, _| async { Ok("done") }).effects_by(Hints::ADDS, |_| {
             std::thread::sleep(std::time::Duration::from_secs(4));
@@ -56,14 +56,14 @@ async fn an_evaluator_that_does_not_end_holds_up_nobody() {
     let params = json!({"name": "endless", "arguments": {}});
     let asked = tokio::time::Instant::now();
     site.send(modern(ASK, &params)).await.error(200, -32603).await;
-    assert!(asked.elapsed().as_secs() < 3, "it was waited for");
+    assert!(asked.elapsed().as_secs() < 3, "the server waited for the evaluator");
     let called = site.send(modern("tools/call", &params)).await.result().await;
     assert_eq!(text(&called), "done");
     assert_eq!(called["_meta"][OURS]["annotations"], is(Hints::WORST));
 }
 
 #[tokio::test]
-async fn an_evaluator_that_panics_or_breaks_its_word_has_no_answer_and_leaks_nothing() {
+async fn faulty_evaluator_returns_an_internal_error_without_details() {
     let (server, _, ran) = moody();
     let site = Site::of(server);
     for mood in ["broken", "rash"] {
@@ -84,7 +84,7 @@ async fn an_evaluator_that_panics_or_breaks_its_word_has_no_answer_and_leaks_not
 }
 
 #[tokio::test]
-async fn a_call_whose_evaluator_fails_is_made_and_counts_as_the_worst_case() {
+async fn call_with_a_faulty_evaluator_runs_as_the_worst_case() {
     for client in clients(|| moody().0) {
         for mood in ["broken", "rash"] {
             let called = client.call("moody", json!({"mood": mood})).await;
@@ -95,7 +95,7 @@ async fn a_call_whose_evaluator_fails_is_made_and_counts_as_the_worst_case() {
 }
 
 #[tokio::test]
-async fn asking_runs_nothing() {
+async fn evaluation_does_not_run_the_handler() {
     let (server, asked, ran) = moody();
     let site = Site::of(server);
     let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
@@ -108,7 +108,7 @@ async fn asking_runs_nothing() {
 }
 
 #[tokio::test]
-async fn a_notification_is_neither_evaluated_nor_answered() {
+async fn notification_is_not_evaluated_over_http() {
     let (server, asked, _) = moody();
     let site = Site::of(server);
     let params = json!({"name": "moody", "arguments": {}});
@@ -121,7 +121,7 @@ async fn a_notification_is_neither_evaluated_nor_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_notification_is_neither_evaluated_nor_answered_over_stdio() {
+async fn notification_is_not_evaluated_over_stdio() {
     let (server, asked, _) = moody();
     let mut client = Client::initialized(server).await;
     client.send(&lines::notification(ASK, &json!({"name": "moody", "arguments": {}}))).await;
@@ -130,7 +130,7 @@ async fn a_notification_is_neither_evaluated_nor_answered_over_stdio() {
 }
 
 #[tokio::test]
-async fn a_call_needs_no_question_and_says_what_was_foreseen() {
+async fn call_returns_its_annotations_without_prior_evaluation() {
     let params = json!({"name": "moody", "arguments": {"mood": "calm"}});
     for result in results(&Site::of(moody().0), "tools/call", &params).await {
         assert_eq!(text(&result), "done");
@@ -142,7 +142,7 @@ async fn a_call_needs_no_question_and_says_what_was_foreseen() {
 }
 
 #[tokio::test]
-async fn hints_are_in_the_answer_and_in_nothing_that_comes_before_it() {
+async fn annotations_are_in_the_result_and_not_in_notifications() {
     let tool = JsonTool::open("talks", |_, ctx| async move {
         ctx.progress(1, 2, "half").await;
         ctx.progress(2, 2, "done").await;

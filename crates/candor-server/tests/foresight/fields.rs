@@ -86,7 +86,7 @@ fn local_fields() -> Value {
 }
 
 #[tokio::test]
-async fn fields_of_a_call_are_annotations_and_are_repeated_in_meta() {
+async fn refined_fields_are_in_annotations_and_in_meta() {
     let provided = || {
         let tool: Arc<dyn Tool> = Arc::new(by_function());
         server().tools_from(move || vec![tool.clone()])
@@ -94,7 +94,7 @@ async fn fields_of_a_call_are_annotations_and_are_repeated_in_meta() {
     let servers: [fn() -> Server; 2] =
         [|| server().tool(by_function()), || server().tool(by_table())];
     for site in [Site::of(servers[0]()), Site::of(servers[1]()), Site::of(provided())] {
-        // The same question has the same answer.
+        // The same request has the same result.
         for _ in 0..2 {
             for result in results(&site, ASK, &about("local")).await {
                 assert_eq!(result["annotations"], local());
@@ -165,7 +165,7 @@ async fn hint_among_the_fields_is_refused() {
     let refused = |row: EffectRow| {
         let tool =
             JsonTool::open("t", |_, _| async { Ok("") }).effects(EffectTable::new().row(row));
-        server().tool(tool).build().expect_err("a row that cannot be meant").to_string()
+        server().tool(tool).build().expect_err("an invalid row").to_string()
     };
     assert_eq!(
         refused(EffectRow::otherwise(Hints::DELETES.with("destructiveHint", false))),
@@ -177,7 +177,7 @@ async fn hint_among_the_fields_is_refused() {
 }
 
 #[tokio::test]
-async fn fields_are_not_known_of_incomplete_arguments() {
+async fn partial_arguments_have_no_refined_fields() {
     let site = Site::of(server().tool(by_table()));
     let mut partial = json!({"name": "sync", "arguments": {}});
     partial["_meta"] = json!({OURS: {"partial": true}});
@@ -188,7 +188,7 @@ async fn fields_are_not_known_of_incomplete_arguments() {
 }
 
 #[tokio::test]
-async fn part_of_a_tool_lists_the_fields_of_its_row() {
+async fn split_tool_lists_the_fields_of_its_row() {
     let site = Site::of(server().tool(by_table()).split(Split::Instead));
     for result in results(&site, "tools/list", &json!({})).await {
         assert_eq!(result["tools"][0]["name"], "sync_local");

@@ -196,7 +196,7 @@ proptest! {
     #![proptest_config(ProptestConfig::with_cases(600))]
 
     #[test]
-    fn no_call_is_riskier_than_what_is_listed_or_said_of_some_of_its_arguments(
+    fn no_call_exceeds_its_listed_or_partial_hints(
         schema in any_schema(), rows in any_rows(), calls in any_arguments(),
     ) {
         let client = client(counted(&schema, &rows).0);
@@ -218,7 +218,7 @@ proptest! {
     }
 
     #[test]
-    fn a_question_is_answered_if_and_only_if_the_call_would_run_and_with_what_it_is_made_as(
+    fn evaluation_succeeds_exactly_when_the_call_runs(
         schema in any_schema(), rows in any_rows(), calls in any_arguments(),
     ) {
         let (tool, runs) = counted(&schema, &rows);
@@ -228,7 +228,7 @@ proptest! {
                 for call in &calls {
                     let before = runs.load(Ordering::SeqCst);
                     let asked = client.try_hints("t", call).await;
-                    prop_assert_eq!(runs.load(Ordering::SeqCst), before, "asking runs nothing");
+                    prop_assert_eq!(runs.load(Ordering::SeqCst), before, "evaluation runs nothing");
                     let called = client.call("t", call).await;
                     let ran = runs.load(Ordering::SeqCst) - before;
                     prop_assert_eq!(asked.is_ok(), ran == 1, "{:?}: {:?}", call, asked);
@@ -240,7 +240,7 @@ proptest! {
     }
 
     #[test]
-    fn a_part_is_the_whole_with_its_argument(
+    fn split_tool_equals_the_original_with_its_argument(
         b in any_property(), need: bool, rows in splitting_rows(), calls in any_arguments(),
     ) {
         let schema = json!({

@@ -35,7 +35,7 @@ fn by(capabilities: &Value, method: &str, params: &Value) -> Call {
 }
 
 #[tokio::test]
-async fn the_result_is_a_name_four_booleans_and_the_effect_in_meta() {
+async fn tools_resolve_returns_the_name_and_four_hints() {
     let site = site();
     let resolved = site.send(by(&able(), RESOLVE, &reading())).await.result().await;
     let info = json!({"name": "bench", "version": "1.2.3"});
@@ -59,7 +59,7 @@ async fn the_result_is_a_name_four_booleans_and_the_effect_in_meta() {
 }
 
 #[tokio::test]
-async fn who_does_not_declare_the_extension_is_told_to() {
+async fn tools_resolve_requires_the_declared_extension() {
     let site = site();
     let needed = json!({"requiredCapabilities": able()});
     for undeclared in [
@@ -74,13 +74,13 @@ async fn who_does_not_declare_the_extension_is_told_to() {
         let error = session.request(RESOLVE, &reading()).await.error(200, -32021).await;
         assert_eq!(error["data"], needed);
     }
-    // A request declares for itself alone.
+    // A declaration holds for its own request only.
     site.send(by(&able(), RESOLVE, &reading())).await.result().await;
     site.send(by(&json!({}), RESOLVE, &reading())).await.error(400, -32021).await;
 }
 
 #[tokio::test]
-async fn what_cannot_be_resolved_is_refused() {
+async fn unresolvable_request_is_refused() {
     let site = site();
     let session = Session::able(&site, &able()).await;
     let fine = &reading()["arguments"];
@@ -95,7 +95,7 @@ async fn what_cannot_be_resolved_is_refused() {
             json!({"name": "manage_files", "arguments": {"path": "a", "action": "shred"}}),
         ),
         (
-            "incomplete ones of who says so, which is not of this extension",
+            "incomplete ones with `partial`, which this extension lacks",
             json!({"name": "manage_files", "arguments": {"action": "read"}, "_meta": {OURS: {"partial": true}}}),
         ),
     ] {
@@ -106,7 +106,7 @@ async fn what_cannot_be_resolved_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_over_stdio_declares_it_once_or_each_time() {
+async fn stdio_client_declares_the_extension_once_or_per_request() {
     let mut client = Client::of(files());
     let mut question = lines::modern(1, RESOLVE, &reading());
     assert_eq!(lines::code(&client.ask(&question).await), -32021);
@@ -128,7 +128,7 @@ fn markers(list: &Value) -> Vec<(String, Option<Value>)> {
 }
 
 #[tokio::test]
-async fn tools_are_marked_for_those_who_declare_it() {
+async fn resolvable_mark_is_listed_only_with_the_extension() {
     let site = site();
     let mark = Some(json!({"resolvable": true}));
     let marked = [("manage_files".to_owned(), mark), ("greet".to_owned(), None)];
@@ -148,7 +148,7 @@ async fn tools_are_marked_for_those_who_declare_it() {
 }
 
 #[tokio::test]
-async fn a_mark_joins_what_the_author_put_there() {
+async fn resolvable_mark_keeps_the_meta_of_the_author() {
     let tool = Files::default().tool().define(|tool| {
         tool.meta = Some(Object::new().with("dev.example/owner", &"ops"));
     });
@@ -160,7 +160,7 @@ async fn a_mark_joins_what_the_author_put_there() {
 }
 
 #[tokio::test]
-async fn a_part_with_exact_hints_is_not_marked_and_not_resolved() {
+async fn split_tool_with_exact_hints_is_not_resolvable() {
     let site = Site::of(files().split(Split::Beside));
     let listed = site.send(by(&able(), "tools/list", &json!({}))).await.result().await;
     for (name, mark) in markers(&listed) {

@@ -14,9 +14,9 @@ use crate::{Files, OURS, answers, clients, files, results};
 
 const ERROR: &str = "dev.candor/error";
 
-/// What our servers send of resources, in every place.
+/// All messages about resources, in every place.
 #[tokio::test]
-async fn resources_are_as_described() {
+async fn resource_messages_match_the_published_schema() {
     let folder = Resource::new("memo:///", "memos").formats(["text/plain", "text/html"]);
     let memos = ResourceSet::new().folder(
         folder,
@@ -54,9 +54,9 @@ async fn resources_are_as_described() {
     assert_eq!(mirror["description"], "The first");
 }
 
-/// As it is described.
+/// The text of the original proposal.
 #[test]
-fn the_seeds_definitions_are_there_word_for_word() {
+fn annotations_definitions_match_the_original_proposal() {
     let request = json!({
         "description": "Request to get refined annotations for a tool with specific arguments.",
         "properties": {
@@ -89,7 +89,7 @@ fn the_seeds_definitions_are_there_word_for_word() {
 }
 
 #[test]
-fn the_document_is_a_schema_and_every_definition_compiles() {
+fn published_schema_is_valid_and_every_definition_compiles() {
     let document = document();
     jsonschema::meta::validate(&document).unwrap();
     for name in document["$defs"].as_object().unwrap().keys() {
@@ -99,7 +99,7 @@ fn the_document_is_a_schema_and_every_definition_compiles() {
 }
 
 #[test]
-fn what_breaks_a_definition_is_found() {
+fn schema_rejects_malformed_messages() {
     let not = |name: &str, message: Value| {
         assert!(!definition(document(), name).is_valid(&message), "{name} {message}");
     };
@@ -123,7 +123,7 @@ fn what_breaks_a_definition_is_found() {
 }
 
 #[tokio::test]
-async fn our_capabilities_fit() {
+async fn capabilities_match_the_published_schema() {
     let site = Site::of(files());
     let discovered = site.send(modern("server/discover", &json!({}))).await.result().await;
     let opened = site.send(initialize("2025-11-25", &json!({}))).await.result().await;
@@ -134,7 +134,7 @@ async fn our_capabilities_fit() {
 }
 
 #[tokio::test]
-async fn our_tools_fit() {
+async fn listed_tools_match_the_published_schema() {
     let site = Site::of(files().tool(greet()).split(Split::Beside));
     for list in results(&site, "tools/list", &json!({})).await {
         for tool in list["tools"].as_array().unwrap() {
@@ -147,7 +147,7 @@ async fn our_tools_fit() {
 }
 
 #[tokio::test]
-async fn our_questions_and_answers_fit() {
+async fn annotations_requests_and_results_match_the_schema() {
     let site = Site::of(files().tool(greet()));
     for (meta, params) in [
         (
@@ -172,7 +172,7 @@ async fn our_questions_and_answers_fit() {
 }
 
 #[tokio::test]
-async fn what_is_refused_fits() {
+async fn invalid_arguments_error_matches_the_published_schema() {
     let params = json!({"name": "manage_files", "arguments": {"path": 1}});
     for answer in answers(&Site::of(files()), "tools/annotations", &params).await {
         fits(&exactly("InvalidArguments"), &answer["error"]["data"]);
@@ -180,7 +180,7 @@ async fn what_is_refused_fits() {
 }
 
 #[tokio::test]
-async fn results_of_calls_fit() {
+async fn call_results_match_the_published_schema() {
     let fails = |name: &str, error: fn() -> ToolError| {
         JsonTool::open(name, move |_, _| async move { Err::<String, _>(error()) })
             .effects_by(Hints::WORST, |_| Hints::ADDS)

@@ -20,7 +20,7 @@ async fn listed(server: Server) -> [Value; 2] {
 }
 
 #[tokio::test]
-async fn parts_are_listed_instead_of_the_whole_or_after_it() {
+async fn split_tools_are_listed_instead_of_or_after_the_original() {
     let parts =
         ["manage_files_read", "manage_files_append", "manage_files_replace", "manage_files_delete"];
     for list in listed(files().tool(greet()).split(Split::Instead)).await {
@@ -37,7 +37,7 @@ async fn parts_are_listed_instead_of_the_whole_or_after_it() {
 }
 
 #[tokio::test]
-async fn a_part_has_exact_hints_and_no_deciding_argument() {
+async fn split_tool_has_exact_hints_and_lacks_the_argument() {
     for list in listed(files().split(Split::Instead)).await {
         let mut schema = files_schema();
         schema["properties"].as_object_mut().unwrap().shift_remove("action");
@@ -56,7 +56,7 @@ async fn a_part_has_exact_hints_and_no_deciding_argument() {
 }
 
 #[tokio::test]
-async fn a_call_of_a_part_is_a_call_of_the_whole() {
+async fn split_tool_call_runs_the_original() {
     let world = Files::default();
     for client in clients(|| world.server().split(Split::Instead)) {
         world.set_up();
@@ -65,14 +65,14 @@ async fn a_call_of_a_part_is_a_call_of_the_whole() {
         assert_eq!(called.foreseen(), Some(Hints::ADDS.closed_world()));
         assert!(client.hints("manage_files_read", json!({"path": "a"})).await.is_read_only());
         assert!(client.hints_of_partial("manage_files_read", ()).await.is_read_only());
-        // The whole can still be called: who knows its name has not seen this list.
+        // The original can still be called by its name.
         let whole = client.call("manage_files", json!({"path": "a", "action": "delete"})).await;
         assert_eq!(whole.text(), "gone");
     }
 }
 
 #[tokio::test]
-async fn every_part_does_what_it_says() {
+async fn each_split_tool_has_exactly_its_declared_effect() {
     let world = Files::default();
     let client = world.server().split(Split::Instead).test();
     for part in client.tools().await {
@@ -85,7 +85,7 @@ async fn every_part_does_what_it_says() {
 }
 
 #[tokio::test]
-async fn the_argument_that_is_gone_cannot_be_sent() {
+async fn split_tool_refuses_the_removed_argument() {
     let world = Files::default();
     for client in clients(|| world.server().split(Split::Beside)) {
         for action in ["read", "delete"] {
@@ -105,7 +105,7 @@ async fn the_argument_that_is_gone_cannot_be_sent() {
 }
 
 #[tokio::test]
-async fn what_is_wrong_with_a_parts_arguments_is_said_of_the_part() {
+async fn invalid_arguments_error_names_the_split_tool() {
     let client = files().split(Split::Instead).test();
     let refused = client.call("manage_files_read", ()).await;
     assert!(
@@ -116,7 +116,7 @@ async fn what_is_wrong_with_a_parts_arguments_is_said_of_the_part() {
 }
 
 #[tokio::test]
-async fn parts_are_known_only_where_they_are_listed() {
+async fn split_tools_are_unknown_without_split() {
     let params = json!({"name": "manage_files_read", "arguments": {"path": "a"}});
     for method in ["tools/call", "tools/annotations"] {
         for error in errors(&Site::of(files()), method, &params, -32602).await {
@@ -142,7 +142,7 @@ fn doing(name: &str, values: &Value) -> JsonTool {
 }
 
 #[test]
-fn a_part_whose_name_is_taken_or_too_long_refuses_to_be_built() {
+fn split_tool_with_a_taken_or_long_name_fails_the_build() {
     let build = |server: Server| server.split(Split::Instead).build().err().unwrap().to_string();
     let taken = r#"tool "a": its part "a_look" has the name of another tool"#;
     assert_eq!(
@@ -164,7 +164,7 @@ fn a_part_whose_name_is_taken_or_too_long_refuses_to_be_built() {
         too_long,
         format!(r#"tool "{long}": its part "{long}_look" has a name of more than 64 letters"#)
     );
-    // Without the split nobody minds.
+    // Without the split, the names do not clash.
     server()
         .tool(doing("a", &json!(["look"])))
         .tool(doing("a_look", &json!(["x"])))
@@ -174,7 +174,7 @@ fn a_part_whose_name_is_taken_or_too_long_refuses_to_be_built() {
 }
 
 #[tokio::test]
-async fn names_of_parts_are_names_that_hosts_accept() {
+async fn split_tool_names_use_characters_that_hosts_accept() {
     let tool = doing("do.it", &json!(["look", "lösch alles", ""]));
     let client = server().tool(tool).split(Split::Instead).test();
     let names: Vec<_> = client.tools().await.into_iter().map(|tool| tool.name).collect();
@@ -200,7 +200,7 @@ fn careful() -> JsonTool {
 }
 
 #[tokio::test]
-async fn a_part_that_still_depends_on_an_argument_says_so() {
+async fn split_tool_with_a_deciding_argument_stays_dynamic() {
     for client in clients(|| server().tool(careful()).split(Split::Instead)) {
         assert_eq!(client.tool("careful_look").await.dynamic_annotations, None);
         let remove = client.tool("careful_remove").await;
@@ -212,7 +212,7 @@ async fn a_part_that_still_depends_on_an_argument_says_so() {
 }
 
 #[tokio::test]
-async fn a_part_that_still_depends_on_an_argument_is_marked_and_resolved() {
+async fn dynamic_split_tool_is_marked_and_resolved() {
     for client in clients(|| server().tool(careful()).split(Split::Instead)) {
         let client = client.capabilities(|able| {
             able.extensions = Some([(RESOLUTION.to_owned(), Object::new())].into());
@@ -232,7 +232,7 @@ async fn a_part_that_still_depends_on_an_argument_is_marked_and_resolved() {
 }
 
 #[tokio::test]
-async fn a_part_can_ask_its_questions_and_says_what_was_foreseen_at_the_end() {
+async fn split_tool_can_elicit_input_and_reports_its_effect() {
     let form =
         json!({"type": "object", "properties": {"name": {"type": "string"}}, "required": ["name"]});
     let asks = || {
@@ -260,7 +260,7 @@ async fn a_part_can_ask_its_questions_and_says_what_was_foreseen_at_the_end() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_split_stays_whole() {
+async fn tool_that_cannot_be_split_is_listed_unsplit() {
     let by_path = || {
         let row = EffectRow::when("path", Condition::Below("/public".into())).then(Hints::READS);
         JsonTool::open("by_path", |_, _| async { Ok("") }).effects(EffectTable::new().row(row))
@@ -278,7 +278,7 @@ async fn what_cannot_be_split_stays_whole() {
 }
 
 #[tokio::test]
-async fn a_provided_set_that_cannot_be_split_is_listed_whole() {
+async fn provided_set_that_cannot_be_split_is_listed_unsplit() {
     let set = |tools: [JsonTool; 2]| {
         Arc::new(
             ToolSet::new(tools.map(|tool| Arc::new(tool) as Arc<dyn candor_server::tool::Tool>))
@@ -300,7 +300,7 @@ async fn a_provided_set_that_cannot_be_split_is_listed_whole() {
 }
 
 #[tokio::test]
-async fn parts_fill_pages_of_their_own() {
+async fn split_tools_count_toward_the_page_size() {
     let values: Vec<_> = (0..700).map(|n| format!("v{n}")).collect();
     let tools = [doing("a", &json!(values)), doing("b", &json!(values))];
     let server = tools.into_iter().fold(server(), Server::tool).split(Split::Beside);
@@ -320,7 +320,7 @@ async fn parts_fill_pages_of_their_own() {
 }
 
 #[tokio::test]
-async fn mirrored_headers_of_a_part_are_those_that_it_has() {
+async fn split_tool_checks_only_its_own_mirrored_headers() {
     let schema = json!({
         "type": "object",
         "properties": {

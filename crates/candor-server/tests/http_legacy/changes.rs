@@ -37,7 +37,7 @@ fn updated(uri: &str) -> Value {
 }
 
 #[tokio::test]
-async fn changes_arrive_on_the_stream_that_a_client_keeps_open() {
+async fn changes_arrive_on_the_session_stream() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let mut events = listen(&session).await;
@@ -48,7 +48,7 @@ async fn changes_arrive_on_the_stream_that_a_client_keeps_open() {
 }
 
 #[tokio::test]
-async fn changes_that_were_not_announced_are_not_told() {
+async fn changes_of_a_fixed_list_are_not_sent() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let mut events = listen(&session).await;
@@ -58,7 +58,7 @@ async fn changes_that_were_not_announced_are_not_told() {
 }
 
 #[tokio::test]
-async fn a_stream_of_an_earlier_revision_begins_with_the_first_change() {
+async fn stream_of_an_earlier_revision_has_no_priming_event() {
     let site = site();
     let session = Session::open(&site, "2025-06-18").await;
     let mut events = session.get(None).await.events();
@@ -78,8 +78,8 @@ async fn changes_before_the_stream_is_opened_are_not_lost() {
 }
 
 #[tokio::test]
-async fn changes_while_the_stream_was_broken_are_not_lost_and_none_comes_twice() {
-    // Over a connection the server may not know yet that it is broken: then the change is only for who resumes.
+async fn changes_during_a_broken_stream_are_delivered_later() {
+    // In process, because over a connection the server may learn too late that the stream is broken.
     let site = site().in_process();
     let session = Session::open(&site, "2025-11-25").await;
     let mut events = listen(&session).await;
@@ -95,7 +95,7 @@ async fn changes_while_the_stream_was_broken_are_not_lost_and_none_comes_twice()
 }
 
 #[tokio::test]
-async fn a_resource_is_watched_from_subscribing_until_unsubscribing() {
+async fn resource_updates_arrive_only_while_subscribed() {
     let site = site();
     let changes = site.engine.changes();
     let session = Session::open(&site, "2025-11-25").await;
@@ -104,7 +104,7 @@ async fn a_resource_is_watched_from_subscribing_until_unsubscribing() {
 
     changes.resource("memo:///today");
     changes.tools();
-    assert_eq!(events.message().await, tools_changed(), "nobody has subscribed");
+    assert_eq!(events.message().await, tools_changed(), "there is no subscription yet");
 
     let subscribed = session.request("resources/subscribe", &memo).await;
     assert_eq!(subscribed.result().await, json!({}));
@@ -116,11 +116,11 @@ async fn a_resource_is_watched_from_subscribing_until_unsubscribing() {
     assert_eq!(unsubscribed.result().await, json!({}));
     changes.resource("memo:///today");
     changes.tools();
-    assert_eq!(events.message().await, tools_changed(), "nobody watches any more");
+    assert_eq!(events.message().await, tools_changed(), "the subscription has ended");
 }
 
 #[tokio::test]
-async fn one_sessions_subscription_is_not_anothers() {
+async fn subscription_belongs_to_its_session() {
     let site = site();
     let (one, other) =
         (Session::open(&site, "2025-11-25").await, Session::open(&site, "2025-11-25").await);
@@ -134,7 +134,7 @@ async fn one_sessions_subscription_is_not_anothers() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_cannot_be_subscribed_to() {
+async fn missing_resource_cannot_be_subscribed_to() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let params = json!({"uri": "memo:///tomorrow"});
@@ -143,7 +143,7 @@ async fn a_resource_that_is_not_there_cannot_be_subscribed_to() {
 }
 
 #[tokio::test]
-async fn a_client_that_opens_the_stream_must_take_events() {
+async fn stream_request_must_accept_events() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let get = session.within(Call::bare(Method::GET).header(ACCEPT, "application/json"));
@@ -151,7 +151,7 @@ async fn a_client_that_opens_the_stream_must_take_events() {
 }
 
 #[tokio::test]
-async fn a_second_stream_takes_over_from_the_first() {
+async fn second_stream_replaces_the_first() {
     let site = site();
     let session = Session::open(&site, "2025-11-25").await;
     let first = listen(&session).await;
@@ -163,7 +163,7 @@ async fn a_second_stream_takes_over_from_the_first() {
 
 /// [`Engine::stop`](candor_server::Engine::stop): ends long-lived streams, does not touch requests that run.
 #[tokio::test]
-async fn a_server_that_stops_ends_the_sessions_own_stream_but_not_those_of_calls() {
+async fn stop_ends_the_session_stream_but_not_running_calls() {
     let gate = Arc::new(Semaphore::new(0));
     let opened = gate.clone();
     let step = tool("step", move |_, ctx| {

@@ -38,7 +38,7 @@ async fn result(mut events: Events) -> Value {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_on_the_calls_stream_and_answers_by_post() {
+async fn elicitation_is_sent_on_the_stream_of_the_call() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
     for (answer, expected) in [
@@ -57,7 +57,7 @@ async fn a_person_is_asked_on_the_calls_stream_and_answers_by_post() {
 }
 
 #[tokio::test]
-async fn a_model_is_asked_on_the_calls_stream_and_answers_by_post() {
+async fn sampling_request_is_sent_on_the_stream_of_the_call() {
     let sampler = tool("muse", |_, ctx| async move {
         let said = ctx.sample(Sample::new("Say something", 10)).await?;
         let content = serde_json::to_value(&said.content).unwrap();
@@ -77,7 +77,7 @@ async fn a_model_is_asked_on_the_calls_stream_and_answers_by_post() {
 }
 
 #[tokio::test]
-async fn several_questions_of_one_call_may_be_answered_in_any_order() {
+async fn concurrent_questions_can_be_answered_in_any_order() {
     let both = tool("both", |_, ctx| async move {
         let ask = async |message: &str| {
             let answer = ctx.elicit(Elicit::form(message, &form())).await?;
@@ -98,7 +98,7 @@ async fn several_questions_of_one_call_may_be_answered_in_any_order() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_an_error_fails_the_tool() {
+async fn error_response_to_a_question_fails_the_tool() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
     let mut events = asked(&session, "greet").await;
@@ -111,7 +111,7 @@ async fn an_answer_that_is_an_error_fails_the_tool() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_the_form_fails_the_tool() {
+async fn answer_that_violates_the_form_fails_the_tool() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
     let mut events = asked(&session, "greet").await;
@@ -124,7 +124,7 @@ async fn an_answer_that_does_not_fit_the_form_fails_the_tool() {
 }
 
 #[tokio::test]
-async fn a_client_is_not_asked_what_it_cannot_answer() {
+async fn client_without_the_capability_is_not_asked() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"sampling": {}})).await;
     let result = session.call("greet").await.result().await;
@@ -135,7 +135,7 @@ async fn a_client_is_not_asked_what_it_cannot_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_of_another_session_counts_for_nothing() {
+async fn answer_from_another_session_is_ignored() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
     let other = Session::able(&site, &json!({"elicitation": {}})).await;
@@ -149,7 +149,7 @@ async fn an_answer_of_another_session_counts_for_nothing() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_in_time_is_taken_back() {
+async fn unanswered_question_is_cancelled_after_its_timeout() {
     let site =
         Site::of(server().tool(greeter()).limits(|l| l.question = Duration::from_millis(20)));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
@@ -163,7 +163,7 @@ async fn a_question_that_nobody_answers_in_time_is_taken_back() {
 
 /// Cancellation: the receiver of a cancellation does "not send a response for the cancelled request".
 #[tokio::test]
-async fn a_call_that_is_taken_back_while_it_asks_takes_its_question_back_and_is_not_answered() {
+async fn cancelled_call_cancels_its_question() {
     let site = Site::of(server().tool(greeter()));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
     let mut events = asked(&session, "greet").await;
@@ -177,7 +177,7 @@ async fn a_call_that_is_taken_back_while_it_asks_takes_its_question_back_and_is_
 
 /// A batch has no stream that a question could go out on.
 #[tokio::test]
-async fn a_call_in_a_batch_that_asks_fails_at_once() {
+async fn call_in_a_batch_cannot_ask_a_question() {
     let sampler = tool("muse", |_, ctx| async move {
         ctx.sample(Sample::new("Say something", 10)).await?;
         Ok("said")

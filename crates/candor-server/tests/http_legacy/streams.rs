@@ -38,7 +38,7 @@ fn stepped() -> Value {
 }
 
 #[tokio::test]
-async fn a_call_that_says_more_streams_events_with_ids() {
+async fn call_with_notifications_streams_events_with_ids() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool));
     for (revision, primes) in [("2025-06-18", false), ("2025-11-25", true)] {
@@ -61,12 +61,12 @@ async fn a_call_that_says_more_streams_events_with_ids() {
         assert_eq!(ids.len(), if primes { 4 } else { 3 }, "every event has an id");
         ids.sort();
         ids.dedup();
-        assert_eq!(ids.len(), if primes { 4 } else { 3 }, "and each its own");
+        assert_eq!(ids.len(), if primes { 4 } else { 3 }, "and no two are equal");
     }
 }
 
 #[tokio::test]
-async fn a_client_that_was_cut_off_gets_what_it_missed_with_the_answer() {
+async fn resumed_stream_replays_missed_events_and_the_result() {
     let (tool, gate, mut on_end) = stepping();
     let site = Site::of(server().tool(tool));
     let session = Session::open(&site, "2025-11-25").await;
@@ -77,16 +77,16 @@ async fn a_client_that_was_cut_off_gets_what_it_missed_with_the_answer() {
     drop(events);
 
     gate.add_permits(1);
-    soon(on_end.recv()).await.expect("the call goes on without its client");
+    soon(on_end.recv()).await.expect("the call keeps running without its client");
     let first = first.id.unwrap();
     let missed = session.get(Some(&first)).await.events().rest().await;
     assert_eq!(missed, [progress(2), stepped()]);
     let whole = session.get(Some(&priming)).await.events().rest().await;
-    assert_eq!(whole, [progress(1), progress(2), stepped()], "and again, from any event");
+    assert_eq!(whole, [progress(1), progress(2), stepped()], "again, from any event");
 }
 
 #[tokio::test]
-async fn a_client_that_comes_back_while_the_call_runs_waits_for_the_rest() {
+async fn stream_resumed_during_the_call_waits_for_the_rest() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool));
     let session = Session::open(&site, "2025-11-25").await;
@@ -102,7 +102,7 @@ async fn a_client_that_comes_back_while_the_call_runs_waits_for_the_rest() {
 }
 
 #[tokio::test]
-async fn only_streams_of_the_own_session_can_be_resumed() {
+async fn stream_of_another_session_cannot_be_resumed() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool));
     let (mine, other) =
@@ -115,11 +115,15 @@ async fn only_streams_of_the_own_session_can_be_resumed() {
     }
     gate.add_permits(1);
     let messages = events.rest().await;
-    assert_eq!(messages, [progress(1), progress(2), stepped()], "and mine was not disturbed");
+    assert_eq!(
+        messages,
+        [progress(1), progress(2), stepped()],
+        "the original stream is not disturbed"
+    );
 }
 
 #[tokio::test]
-async fn requests_that_were_answered_without_a_stream_do_not_push_one_out() {
+async fn plain_responses_do_not_evict_a_finished_stream() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool).limits(|limits| limits.finished_streams = 1));
     let session = Session::open(&site, "2025-11-25").await;
@@ -132,9 +136,9 @@ async fn requests_that_were_answered_without_a_stream_do_not_push_one_out() {
     assert_eq!(whole, [progress(1), progress(2), stepped()]);
 }
 
-/// Many sessions with many finished calls would otherwise hold all that these have said, for as long as a session may be silent.
+/// Otherwise finished calls would hold all their events for as long as a session may be idle.
 #[tokio::test]
-async fn what_finished_streams_say_is_kept_while_there_is_room() {
+async fn finished_streams_are_evicted_beyond_the_byte_capacity() {
     let long = tool("step", |_, ctx| async move {
         ctx.progress(1, 2, None).await;
         Ok("a".repeat(4096))
@@ -147,7 +151,7 @@ async fn what_finished_streams_say_is_kept_while_there_is_room() {
     for session in [&one, &one, &two] {
         let mut events = session.call("step").await.events();
         primed.push(events.next().await.unwrap().id.unwrap());
-        assert_eq!(events.rest().await.len(), 2, "whoever reads gets all of it");
+        assert_eq!(events.rest().await.len(), 2, "a connected client gets every event");
     }
     one.get(Some(&primed[0])).await.refusal(404, -32600).await;
     assert_eq!(one.get(Some(&primed[1])).await.events().rest().await.len(), 2);
@@ -156,12 +160,12 @@ async fn what_finished_streams_say_is_kept_while_there_is_room() {
     let mut events = two.call("step").await.events();
     let id = events.next().await.unwrap().id.unwrap();
     events.rest().await;
-    assert_eq!(two.get(Some(&id)).await.events().rest().await.len(), 2, "there is room again");
+    assert_eq!(two.get(Some(&id)).await.events().rest().await.len(), 2, "capacity is free again");
 }
 
-/// What a client keeps is forgotten for the sake of what comes next, and not where others have the room.
+/// A session's finished streams are evicted for its next stream only if that makes it fit.
 #[tokio::test]
-async fn what_others_keep_costs_nobody_what_is_theirs() {
+async fn stream_blocked_by_another_session_evicts_nothing() {
     let long = tool("step", |args, ctx| async move {
         ctx.progress(1, 2, None).await;
         Ok("a".repeat(args["bytes"].as_u64().and_then(|n| n.try_into().ok()).unwrap()))
@@ -188,7 +192,7 @@ async fn what_others_keep_costs_nobody_what_is_theirs() {
 }
 
 #[tokio::test]
-async fn an_event_number_that_no_stream_can_reach_does_no_harm() {
+async fn resume_from_an_unreachable_event_number_is_harmless() {
     let site = Site::of(server().tool(greet()));
     let session = Session::open(&site, "2025-11-25").await;
     let events = session.get(Some(&format!("session.{}", u64::MAX))).await.events();
@@ -197,7 +201,7 @@ async fn an_event_number_that_no_stream_can_reach_does_no_harm() {
 }
 
 #[tokio::test]
-async fn two_calls_at_once_have_streams_of_their_own() {
+async fn concurrent_calls_have_separate_streams() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool));
     let session = Session::open(&site, "2025-11-25").await;
@@ -218,7 +222,7 @@ async fn two_calls_at_once_have_streams_of_their_own() {
 }
 
 #[tokio::test]
-async fn an_id_that_is_running_cannot_be_used_again() {
+async fn id_of_a_running_request_cannot_be_reused() {
     let (tool, gate, _on_end) = stepping();
     let site = Site::of(server().tool(tool));
     let session = Session::open(&site, "2025-11-25").await;
@@ -231,7 +235,7 @@ async fn an_id_that_is_running_cannot_be_used_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_taken_back_ends_without_an_answer() {
+async fn cancelled_call_ends_without_a_response() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever).tool(greet()));
     let session = Session::open(&site, "2025-11-25").await;
@@ -248,7 +252,7 @@ async fn a_call_that_was_taken_back_ends_without_an_answer() {
 }
 
 #[tokio::test]
-async fn a_call_that_was_taken_back_before_it_said_anything_ends_with_no_event() {
+async fn call_cancelled_before_any_notification_has_no_events() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     let session = Session::open(&site, "2025-11-25").await;
@@ -263,7 +267,7 @@ async fn a_call_that_was_taken_back_before_it_said_anything_ends_with_no_event()
 
 /// Cancellation: the receiver of a cancellation does "not send a response for the cancelled request".
 #[tokio::test]
-async fn a_tool_that_ends_itself_when_taken_back_is_not_answered_either() {
+async fn result_after_cancellation_is_not_sent() {
     let polite = tool("polite", |_, ctx| async move {
         ctx.progress(1, 2, None).await;
         ctx.cancelled().await;
@@ -279,7 +283,7 @@ async fn a_tool_that_ends_itself_when_taken_back_is_not_answered_either() {
 }
 
 #[tokio::test]
-async fn a_session_hears_log_messages_from_the_level_that_it_set() {
+async fn session_receives_logs_at_or_above_its_level() {
     let chatty = tool("chat", |_, ctx| async move {
         for level in [LogLevel::Debug, LogLevel::Warning, LogLevel::Error] {
             ctx.log(level, &json!({"said": level})).await;
@@ -310,7 +314,7 @@ async fn a_session_hears_log_messages_from_the_level_that_it_set() {
 }
 
 #[tokio::test]
-async fn a_tool_may_let_go_of_its_client_who_comes_back_for_the_answer() {
+async fn tool_can_hang_up_and_its_client_resumes_for_the_result() {
     let gate = Arc::new(Semaphore::new(0));
     let opened = gate.clone();
     let slow = tool("slow", move |_, ctx| {
@@ -333,7 +337,7 @@ async fn a_tool_may_let_go_of_its_client_who_comes_back_for_the_answer() {
 }
 
 #[tokio::test]
-async fn who_could_not_come_back_for_the_answer_gets_it_at_once() {
+async fn hang_up_is_ignored_if_the_stream_cannot_be_resumed() {
     let brief = tool("brief", |_, ctx| async move {
         ctx.hang_up().await;
         Ok("stepped")

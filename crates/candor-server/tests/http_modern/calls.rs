@@ -6,7 +6,7 @@ use serde_json::{Value, json};
 use crate::common::{Call, Site, call, failure, greet, memos, modern, server, text, tool};
 
 #[tokio::test]
-async fn a_method_that_nobody_knows_is_not_found() {
+async fn unknown_method_is_not_found() {
     let site = Site::of(server().tool(greet()));
     let unknown = site.send(modern("tools/dance", &json!({}))).await;
     let error = unknown.error(404, -32601).await;
@@ -16,7 +16,7 @@ async fn a_method_that_nobody_knows_is_not_found() {
 }
 
 #[tokio::test]
-async fn the_methods_of_the_legacy_era_are_not_found() {
+async fn legacy_methods_are_not_found() {
     let site = Site::of(server().tool(greet()).resources(memos()));
     for (method, params) in [
         (
@@ -36,7 +36,7 @@ async fn the_methods_of_the_legacy_era_are_not_found() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_an_error_that_names_it() {
+async fn unknown_tool_error_names_the_tool() {
     let site = Site::of(server().tool(greet()));
     let reply = site.send(call("gret", &json!({}))).await;
     let error = reply.error(200, -32602).await;
@@ -45,7 +45,7 @@ async fn an_unknown_tool_is_an_error_that_names_it() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_a_result_that_points_at_them() {
+async fn invalid_arguments_result_points_at_them() {
     let schema = json!({"type": "object", "properties": {"when": {"type": "object", "properties": {
         "hour/local": {"type": "integer"},
     }}}});
@@ -74,7 +74,7 @@ fn echoing() -> Site {
 }
 
 #[tokio::test]
-async fn a_number_that_cannot_be_held_exactly_is_refused() {
+async fn number_that_cannot_be_held_exactly_is_refused() {
     let site = echoing();
     for number in ["18446744073709551616", "1e400", "0.12345678901234567890"] {
         let call = echo(&format!(r#"{{"deep":[{{"n":{number}}}]}}"#));
@@ -93,7 +93,7 @@ async fn a_number_that_cannot_be_held_exactly_is_refused() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_no_object_are_refused() {
+async fn arguments_other_than_an_object_are_refused() {
     let site = echoing();
     for arguments in ["[]", "3", "\"{}\""] {
         let error = site.send(echo(arguments)).await.error(200, -32602).await;
@@ -102,7 +102,7 @@ async fn arguments_that_are_no_object_are_refused() {
 }
 
 #[tokio::test]
-async fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
+async fn duplicate_member_is_refused_at_any_depth() {
     let site = echoing();
     for (key, arguments) in
         [("a", r#"{"a":1,"a":1}"#), ("path", r#"{"list":[{"path":"safe","p\u0061th":"/"}]}"#)]
@@ -120,7 +120,7 @@ async fn a_key_that_stands_twice_is_refused_wherever_it_stands() {
 }
 
 #[tokio::test]
-async fn text_that_is_no_message_is_refused() {
+async fn malformed_message_is_refused() {
     let site = echoing();
     let posted = |text: &str| call("echo", &json!({})).body(text);
     site.send(posted("{")).await.refusal(400, -32700).await;
@@ -131,14 +131,14 @@ async fn text_that_is_no_message_is_refused() {
 }
 
 #[tokio::test]
-async fn absent_arguments_are_the_empty_object() {
+async fn absent_arguments_count_as_an_empty_object() {
     let site = echoing();
     let absent = modern("tools/call", &json!({"name": "echo"}));
     assert_eq!(text(&site.send(absent).await.result().await), "{}");
 }
 
 #[tokio::test]
-async fn a_tool_that_panics_fails_alone() {
+async fn panicking_tool_fails_only_its_own_call() {
     let at_once = tool("at_once", |args, _| {
         assert!(args.is_array(), "the secret reason");
         async { Ok("unreachable") }
@@ -159,7 +159,7 @@ async fn a_tool_that_panics_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_tools_own_failure_is_a_result_in_its_words() {
+async fn tool_error_is_a_result_with_its_message() {
     let full = tool("store", |_, _| async {
         Err::<&str, _>(ToolError::new("The disk is full; delete something."))
     });
@@ -179,7 +179,7 @@ fn promising(value: Value) -> Site {
 }
 
 #[tokio::test]
-async fn a_result_that_breaks_the_output_schema_is_not_passed_on() {
+async fn result_that_violates_the_output_schema_is_withheld() {
     let site = promising(json!("a secret"));
     let result = site.send(call("measure", &json!({}))).await.result().await;
     assert_eq!(result["_meta"]["dev.candor/error"]["code"], "result_invalid");
@@ -193,7 +193,7 @@ async fn a_result_that_breaks_the_output_schema_is_not_passed_on() {
 }
 
 #[tokio::test]
-async fn a_result_that_no_parser_would_take_is_not_sent() {
+async fn result_nested_too_deep_is_not_sent() {
     let nested = |levels: usize| (0..levels).fold(json!(1), |inner, _| json!([inner]));
     for (levels, sent) in [(98, true), (120, false)] {
         let deep = tool("measure", move |_, _| async move { Ok(nested(levels)) });

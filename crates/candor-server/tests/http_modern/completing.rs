@@ -92,7 +92,7 @@ async fn completion_that_fails_hides_the_reason() {
 }
 
 #[tokio::test]
-async fn completion_that_asks_is_an_error_and_no_question() {
+async fn completion_that_elicits_input_is_an_internal_error() {
     let client = completing().test().on_elicit(|_| json!({}));
     let request = client.request("completion/complete", params("asks", ""));
     assert_eq!(request.await.unwrap_err().code(), -32603);

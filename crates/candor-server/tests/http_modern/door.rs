@@ -29,7 +29,7 @@ fn comers() -> [Call; 4] {
 }
 
 #[tokio::test]
-async fn a_request_for_another_host_is_refused() {
+async fn request_for_another_host_is_refused() {
     let site = site();
     for comer in comers() {
         for host in ["evil.example.com", "localhost.evil.com:7332", "192.168.1.1"] {
@@ -43,7 +43,7 @@ async fn a_request_for_another_host_is_refused() {
 }
 
 #[tokio::test]
-async fn a_page_from_elsewhere_is_refused() {
+async fn request_from_another_origin_is_refused() {
     let site = site();
     for comer in comers() {
         for origin in ["http://evil.example.com", "http://localhost:9999", "null", ""] {
@@ -57,7 +57,7 @@ async fn a_page_from_elsewhere_is_refused() {
 }
 
 #[tokio::test]
-async fn without_a_session_there_is_only_post() {
+async fn get_and_delete_without_a_session_are_not_allowed() {
     let site = site();
     for method in [Method::GET, Method::DELETE] {
         let call = Call::bare(method).header(ACCEPT, "text/event-stream");
@@ -70,7 +70,7 @@ async fn without_a_session_there_is_only_post() {
 
 /// RFC 9110, 15.5.6: a 405 has an `Allow` header.
 #[tokio::test]
-async fn a_method_that_is_not_allowed_is_told_which_is() {
+async fn method_not_allowed_response_has_an_allow_header() {
     let site = site();
     for method in [Method::GET, Method::DELETE, Method::PUT] {
         let reply = site.send(Call::bare(method)).await;
@@ -80,7 +80,7 @@ async fn a_method_that_is_not_allowed_is_told_which_is() {
 }
 
 #[tokio::test]
-async fn a_message_is_json() {
+async fn content_type_must_be_json() {
     let site = site();
     for message in [greeting(), initialize("2025-11-25", &json!({}))] {
         for content_type in ["text/plain", "application/jsonp", "multipart/form-data"] {
@@ -95,7 +95,7 @@ async fn a_message_is_json() {
 }
 
 #[tokio::test]
-async fn a_client_must_take_json_and_events() {
+async fn accept_header_must_allow_json_and_events() {
     let site = site();
     for message in [greeting(), initialize("2025-11-25", &json!({}))] {
         for accept in ["application/json", "text/event-stream", "text/html"] {
@@ -120,7 +120,7 @@ fn padded(message: &Value, bytes: usize) -> String {
 }
 
 #[tokio::test]
-async fn a_message_may_have_as_many_bytes_as_the_limit_says() {
+async fn message_beyond_the_byte_limit_is_refused() {
     let site = Site::of(server().tool(greet()).limits(|limits| limits.message_bytes = 1000));
     let message = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list", "params": {"_meta": {
         "io.modelcontextprotocol/protocolVersion": "2026-07-28",
@@ -138,7 +138,7 @@ async fn a_message_may_have_as_many_bytes_as_the_limit_says() {
 }
 
 #[tokio::test]
-async fn a_message_may_nest_as_deep_as_the_limit_says() {
+async fn message_beyond_the_depth_limit_is_refused() {
     let site = Site::of(server().tool(greet()).limits(|limits| limits.depth = 8));
     // Message, params and arguments are three levels.
     let nested = |levels: usize| {
@@ -155,7 +155,7 @@ async fn a_message_may_nest_as_deep_as_the_limit_says() {
 }
 
 #[tokio::test]
-async fn the_endpoint_works_in_somebody_elses_app_under_another_path() {
+async fn endpoint_works_in_another_app_under_another_path() {
     let engine = server().tool(greet()).build().unwrap();
     let mcp = Router::new().route("/agents", endpoint(engine, Http::default()));
     let app = Router::new().route("/", get(|| async { "the home page" })).nest("/api/v1", mcp);

@@ -98,7 +98,7 @@ async fn answer_that_is_not_of_the_type_is_refused() {
         (json!({"count": 99, "size": "large"}), "count"),
         (json!({"count": 1, "size": "huge"}), "size"),
         (json!({"count": 1}), "size"),
-        // The form has no pattern, and the type has.
+        // The type has a pattern; the form does not.
         (json!({"count": 1, "size": "small", "code": "A1"}), "code"),
         (json!({"count": 1, "size": "small", "more": true}), "more"),
     ] {
@@ -123,7 +123,7 @@ async fn legacy_client_fills_in_the_form_of_a_type() {
 }
 
 #[tokio::test]
-async fn type_that_is_not_flat_is_an_error_that_teaches_the_author() {
+async fn nested_form_type_error_names_the_type_and_field() {
     let nested = || {
         tool("nested", |_, ctx| async move {
             let refused = ctx.elicit_as::<Nested>("?").await.unwrap_err();

@@ -32,7 +32,7 @@ async fn mismatch(site: &Site, call: Call) -> String {
 }
 
 #[tokio::test]
-async fn a_request_that_does_not_say_what_it_speaks_and_can_do_is_refused() {
+async fn request_without_version_or_capabilities_is_refused() {
     let site = site();
     let no_params = json!({"jsonrpc": "2.0", "id": 1, "method": "tools/list"});
     for (what, call) in [
@@ -56,7 +56,7 @@ async fn a_request_that_does_not_say_what_it_speaks_and_can_do_is_refused() {
 }
 
 #[tokio::test]
-async fn an_unsupported_revision_is_refused_with_those_that_are_served() {
+async fn unsupported_revision_error_lists_the_supported_ones() {
     let site = site();
     for revision in ["1999-12-31", "2025-11-25"] {
         let call = listing(&json!({VERSION_KEY: revision, CAPABILITIES_KEY: {}}))
@@ -68,7 +68,7 @@ async fn an_unsupported_revision_is_refused_with_those_that_are_served() {
 }
 
 #[tokio::test]
-async fn a_header_that_contradicts_the_body_is_refused() {
+async fn header_that_contradicts_the_body_is_refused() {
     let site = site();
     for (header, lie) in [
         ("mcp-protocol-version", "2025-11-25"),
@@ -84,7 +84,7 @@ async fn a_header_that_contradicts_the_body_is_refused() {
 }
 
 #[tokio::test]
-async fn a_header_that_is_missing_or_sent_twice_is_refused() {
+async fn missing_or_duplicate_header_is_refused() {
     let site = site();
     for (header, value) in
         [("mcp-protocol-version", MODERN), ("mcp-method", "tools/call"), ("mcp-name", "greet")]
@@ -101,7 +101,7 @@ async fn a_header_that_is_missing_or_sent_twice_is_refused() {
 }
 
 #[tokio::test]
-async fn a_name_is_needed_where_a_prompt_or_a_resource_is_named_and_nowhere_else() {
+async fn prompts_get_and_resources_read_require_mcp_name() {
     let hello = Prompt::new("hello", |_, _| async { Ok(prompt::user("Hello")) });
     let site = Site::of(server().tool(greet()).prompt(hello).resources(memos()));
     for named in [
@@ -120,7 +120,7 @@ async fn a_name_is_needed_where_a_prompt_or_a_resource_is_named_and_nowhere_else
 }
 
 #[tokio::test]
-async fn a_header_in_base64_is_decoded_before_it_is_compared() {
+async fn base64_header_is_decoded_before_comparison() {
     let site = site();
     let encoded = |name: &str| format!("=?base64?{}?=", STANDARD.encode(name));
     let honest = greeting().header("mcp-name", &encoded("greet"));
@@ -147,7 +147,7 @@ fn regional() -> Site {
 }
 
 #[tokio::test]
-async fn a_mirrored_argument_must_say_the_same_in_header_and_body() {
+async fn mirrored_argument_must_match_its_header() {
     let site = regional();
     let query = || call("query", &json!({"region": "eu"}));
     let param = "mcp-param-region";

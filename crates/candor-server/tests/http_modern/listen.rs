@@ -48,7 +48,7 @@ async fn acknowledged(events: &mut Events, honoured: &Value) {
 }
 
 #[tokio::test]
-async fn a_subscription_is_acknowledged_then_tells_of_what_was_wanted_and_ends_with_a_result() {
+async fn subscription_is_acknowledged_and_ends_with_a_result() {
     let site = Site::of(changing());
     let wanted = json!({
         "toolsListChanged": true,
@@ -82,7 +82,7 @@ async fn a_subscription_is_acknowledged_then_tells_of_what_was_wanted_and_ends_w
 }
 
 #[tokio::test]
-async fn each_subscription_hears_only_of_what_it_wanted() {
+async fn subscription_receives_only_the_requested_changes() {
     let site = Site::of(changing());
     let tools = json!({"toolsListChanged": true, "promptsListChanged": false});
     let memo = json!({"resourceSubscriptions": ["memo:///today"]});
@@ -105,7 +105,7 @@ async fn each_subscription_hears_only_of_what_it_wanted() {
 }
 
 #[tokio::test]
-async fn a_listener_that_fell_behind_hears_of_each_thing_once() {
+async fn slow_listener_receives_each_change_once() {
     let site = Site::of(changing());
     let wanted = json!({"toolsListChanged": true, "resourceSubscriptions": ["memo:///today"]});
     let mut events = site.send(listen(&wanted)).await.events();
@@ -123,14 +123,14 @@ async fn a_listener_that_fell_behind_hears_of_each_thing_once() {
 }
 
 #[tokio::test]
-async fn where_nothing_can_change_there_is_nothing_to_listen_to() {
+async fn listen_is_not_found_if_nothing_can_change() {
     let site = Site::of(server().tool(greet()));
     let reply = site.send(listen(&json!({"toolsListChanged": true}))).await;
     reply.error(404, -32601).await;
 }
 
 #[tokio::test]
-async fn a_client_that_drops_the_stream_has_taken_its_request_back() {
+async fn dropped_stream_cancels_the_call() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
@@ -153,7 +153,7 @@ async fn cut_off(address: SocketAddr, told: &mut UnboundedReceiver<&'static str>
 }
 
 #[tokio::test]
-async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_request_back() {
+async fn closed_connection_cancels_the_call_under_axum_serve() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -163,15 +163,15 @@ async fn a_client_that_closes_its_connection_before_the_answer_has_taken_its_req
 }
 
 #[tokio::test]
-async fn the_same_holds_under_our_own_accept_loop() {
+async fn closed_connection_cancels_the_call_under_our_accept_loop() {
     let (forever, mut told) = endless("forever");
     let site = Site::of(server().tool(forever));
     cut_off(site.address().await, &mut told).await;
 }
 
-/// What a handler's guards say when it is dropped half way belongs to its request, in the log, too.
+/// Log lines of a handler's guards belong to its request, also if it is dropped before it ends.
 #[tokio::test]
-async fn what_is_left_half_way_is_left_within_its_span() {
+async fn cancelled_handler_is_dropped_within_its_span() {
     let spans = Spans::default();
     let within = spans.0.clone();
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
@@ -185,7 +185,7 @@ async fn what_is_left_half_way_is_left_within_its_span() {
         }
     });
     let site = Site::of(server().tool(forever));
-    // A span that is met for the first time on another thread, where nobody listens, at this very moment would stay unheard.
+    // Registers the span first: if another thread did so now, without this subscriber, it would stay disabled.
     site.send(modern("server/discover", &json!({}))).await;
     let _guard = tracing::subscriber::set_default(spans);
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});

@@ -24,7 +24,7 @@ fn crowded() -> Site {
 }
 
 #[tokio::test]
-async fn a_long_list_is_walked_page_by_page_and_every_tool_comes_once() {
+async fn long_list_is_paged_and_has_every_tool_once() {
     let site = crowded();
     let mut names = Vec::new();
     let mut sizes = Vec::new();
@@ -46,7 +46,7 @@ async fn a_long_list_is_walked_page_by_page_and_every_tool_comes_once() {
 }
 
 #[tokio::test]
-async fn a_cursor_that_was_changed_or_belongs_to_another_list_is_refused() {
+async fn forged_or_foreign_cursor_is_refused() {
     let site = crowded();
     let page = site.send(modern("tools/list", &json!({}))).await;
     let cursor = page.result().await["nextCursor"].as_str().unwrap().to_owned();
@@ -66,7 +66,7 @@ async fn a_cursor_that_was_changed_or_belongs_to_another_list_is_refused() {
 }
 
 #[tokio::test]
-async fn a_resource_that_is_not_there_is_an_error_with_its_uri() {
+async fn missing_resource_error_has_the_uri() {
     let site = Site::of(server().resources(memos()));
     let missing = modern("resources/read", &json!({"uri": "memo:///tomorrow"}));
     let error = site.send(missing).await.error(200, -32602).await;
@@ -132,7 +132,7 @@ async fn cacheable(site: &Site) -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn every_list_and_every_read_says_how_long_it_may_be_kept() {
+async fn cacheable_results_have_the_configured_cache_hint() {
     let hint = CacheHint { ttl_ms: 60_000, scope: CacheScope::Public };
     for (method, result) in cacheable(&Site::of(everything().cache(hint))).await {
         assert_eq!(result["ttlMs"], 60_000, "{method}");
@@ -141,7 +141,7 @@ async fn every_list_and_every_read_says_how_long_it_may_be_kept() {
 }
 
 #[tokio::test]
-async fn unless_told_otherwise_nothing_is_kept_and_nothing_shared() {
+async fn results_are_not_cacheable_by_default() {
     for (method, result) in cacheable(&Site::of(everything())).await {
         assert_eq!(result["ttlMs"], 0, "{method}");
         assert_eq!(result["cacheScope"], "private", "{method}");
@@ -149,7 +149,7 @@ async fn unless_told_otherwise_nothing_is_kept_and_nothing_shared() {
 }
 
 #[tokio::test]
-async fn what_a_handler_made_for_this_request_says_nothing_about_keeping() {
+async fn call_prompt_and_completion_results_have_no_cache_hint() {
     let site = Site::of(everything());
     let completion = json!({
         "ref": {"type": "ref/prompt", "name": "hello"},
@@ -168,7 +168,7 @@ async fn what_a_handler_made_for_this_request_says_nothing_about_keeping() {
 }
 
 #[tokio::test]
-async fn discovery_tells_what_is_served() {
+async fn discover_returns_versions_capabilities_and_instructions() {
     let site = Site::of(everything().instructions("Be kind."));
     let result = site.send(modern("server/discover", &json!({}))).await;
     let result = result.result().await;

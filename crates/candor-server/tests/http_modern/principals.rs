@@ -31,7 +31,7 @@ fn two_sets() -> Server {
 }
 
 #[tokio::test]
-async fn without_a_token_nobody_comes_in() {
+async fn request_without_a_valid_token_is_refused() {
     let site = Site::guarded(two_sets());
     for call in [
         modern("tools/list", &json!({})),
@@ -92,7 +92,7 @@ async fn each_principals_session_has_its_own_tools() {
 }
 
 #[tokio::test]
-async fn a_provider_that_fails_keeps_its_reason_to_itself() {
+async fn failing_tool_source_hides_its_reason() {
     let failing = provider_fn::<ToolSet, _>(|_| {
         Err(ProviderError::new("password of db.internal was refused"))
     });
@@ -119,7 +119,7 @@ fn panicking() -> Site {
 }
 
 #[tokio::test]
-async fn a_provider_that_panics_fails_alone() {
+async fn panic_of_a_tool_source_fails_only_tool_methods() {
     let site = panicking();
     let error = site.send(modern("tools/list", &json!({}))).await.error(200, -32603).await;
     assert!(!error.to_string().contains("secrets"), "{error}");
@@ -127,7 +127,7 @@ async fn a_provider_that_panics_fails_alone() {
 }
 
 #[tokio::test]
-async fn a_provider_that_panics_fails_alone_in_a_session_too() {
+async fn panic_of_a_tool_source_fails_only_tool_methods_in_a_session() {
     let site = panicking();
     let session = Session::open(&site, "2025-11-25").await;
     let error = session.request("tools/list", &json!({})).await.error(200, -32603).await;
@@ -146,7 +146,7 @@ async fn must_be_share(reply: Reply, id: bool) {
 const BUSY: i64 = 4290;
 
 #[tokio::test]
-async fn one_caller_gets_at_most_half_of_what_may_run() {
+async fn caller_gets_at_most_half_of_the_request_slots() {
     let (tool, mut told) = endless("wait");
     let server = server().tool(tool).tool(greet()).limits(|limits| limits.http_requests = 3);
     let site = Site::guarded(server);
@@ -155,7 +155,7 @@ async fn one_caller_gets_at_most_half_of_what_may_run() {
         modern("tools/call", &params).by(who)
     };
     let greeting = |who: &str| call("greet", &json!({"name": "Ada"})).by(who);
-    // In either era: of three, two.
+    // Two of three slots, in either era.
     let first = site.send(wait("alice")).await;
     let session = Session::by(&site, "alice").await;
     let second = session.call("wait").await;
@@ -168,7 +168,7 @@ async fn one_caller_gets_at_most_half_of_what_may_run() {
     let third = site.send(wait("bob")).await;
     assert_eq!(soon(told.recv()).await, Some("started"));
     site.send(greeting("bob")).await.error(503, BUSY).await;
-    // Whoever ends something may begin something.
+    // The end of a request frees its slot.
     drop(first);
     two(&mut told).await;
     assert_eq!(text(&site.send(greeting("alice")).await.result().await), "Hello, Ada!");
@@ -176,9 +176,9 @@ async fn one_caller_gets_at_most_half_of_what_may_run() {
 }
 
 #[tokio::test]
-async fn one_caller_gets_at_most_half_of_the_streams() {
+async fn caller_gets_at_most_half_of_the_stream_slots() {
     let server = server().resources(memos()).limits(|limits| limits.streams = 2);
-    // Over a connection it would take a moment until a stream that was left makes room.
+    // Over a connection, a dropped stream would take a moment to release its slot.
     let site = Site::guarded(server).in_process();
     let wanted = json!({"notifications": {"resourceSubscriptions": ["memo:///today"]}});
     let listen = |who: &str| modern("subscriptions/listen", &wanted).by(who);
@@ -193,9 +193,9 @@ async fn one_caller_gets_at_most_half_of_the_streams() {
     session.get(None).await.events();
 }
 
-/// Who is known to nobody cannot be told from others, so there is nothing to share.
+/// Anonymous callers cannot be distinguished, so they have no shares.
 #[tokio::test]
-async fn where_nobody_is_known_one_caller_may_have_all() {
+async fn anonymous_caller_may_take_all_request_slots() {
     let (tool, mut told) = endless("wait");
     let site = Site::of(server().tool(tool).limits(|limits| limits.http_requests = 2));
     let params = json!({"name": "wait", "arguments": {}, "_meta": {"progressToken": "t"}});

@@ -58,7 +58,7 @@ async fn questions(site: &Site, call: Call) -> (Value, Value) {
 }
 
 #[tokio::test]
-async fn a_question_goes_out_and_its_answer_completes_the_call() {
+async fn answered_question_completes_the_call() {
     let site = Site::of(server().tool(greeter()));
     let result = site.send(greeting(&json!({}))).await.result().await;
     let params = json!({"message": "Your name?", "requestedSchema": form()});
@@ -78,7 +78,7 @@ async fn a_question_goes_out_and_its_answer_completes_the_call() {
 }
 
 #[tokio::test]
-async fn a_person_may_say_no() {
+async fn declined_question_reaches_the_tool() {
     let site = Site::of(server().tool(greeter()));
     let (_, state) = questions(&site, greeting(&json!({}))).await;
     let retry = json!({"requestState": state, "inputResponses": {"who": {"action": "decline"}}});
@@ -87,7 +87,7 @@ async fn a_person_may_say_no() {
 }
 
 #[tokio::test]
-async fn questions_put_side_by_side_go_out_in_one_round() {
+async fn concurrent_questions_go_out_in_one_round() {
     let all_at_once = tool("survey", |_, ctx| async move {
         let (name, sample, roots) = tokio::join!(
             ask(&ctx, "who", "Your name?"),
@@ -128,7 +128,7 @@ async fn questions_put_side_by_side_go_out_in_one_round() {
 }
 
 #[tokio::test]
-async fn a_second_question_takes_a_second_round_that_remembers_the_first() {
+async fn second_round_keeps_the_answer_of_the_first() {
     let runs = Arc::new(AtomicUsize::new(0));
     let counted = runs.clone();
     let two = tool("greet", move |_, ctx| {
@@ -157,7 +157,7 @@ async fn a_second_question_takes_a_second_round_that_remembers_the_first() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_missing_is_asked_for_again_and_one_too_many_is_ignored() {
+async fn missing_answer_is_requested_again() {
     let site = Site::of(server().tool(greeter()));
     let (_, state) = questions(&site, greeting(&json!({}))).await;
     let retry = json!({"requestState": state, "inputResponses": {"whom": accept("Eve")}});
@@ -170,7 +170,7 @@ async fn an_answer_that_is_missing_is_asked_for_again_and_one_too_many_is_ignore
 }
 
 #[tokio::test]
-async fn the_state_is_worthless_when_changed_and_for_other_arguments_and_other_tools() {
+async fn forged_state_or_state_of_another_call_is_refused() {
     let other = tool("leave", |_, ctx| async move { ask(&ctx, "who", "Your name?").await });
     let site = Site::of(server().tool(greeter()).tool(other));
     let (_, state) = questions(&site, greeting(&json!({}))).await;
@@ -193,11 +193,11 @@ async fn the_state_is_worthless_when_changed_and_for_other_arguments_and_other_t
         assert!(message.starts_with("Invalid requestState: "), "{message}");
     }
     let result = site.send(with(same, state)).await.result().await;
-    assert_eq!(text(&result), "Hello, Eve!", "and good for what it is for");
+    assert_eq!(text(&result), "Hello, Eve!", "the state is valid for its own call");
 }
 
 #[tokio::test]
-async fn the_state_is_worthless_for_another_principal() {
+async fn state_of_another_principal_is_refused() {
     let site = Site::guarded(server().tool(greeter()));
     let (_, state) = questions(&site, greeting(&json!({})).by("alice")).await;
     let retry = json!({"requestState": state, "inputResponses": {"who": accept("Ada")}});
@@ -209,7 +209,7 @@ async fn the_state_is_worthless_for_another_principal() {
 }
 
 #[tokio::test]
-async fn a_client_is_not_asked_what_it_cannot_answer() {
+async fn client_without_the_capability_is_not_asked() {
     let sampler = tool("muse", |_, ctx| async move {
         ctx.sample(Sample::new("Well?", 10)).await?;
         Ok("said")
@@ -224,7 +224,7 @@ async fn a_client_is_not_asked_what_it_cannot_answer() {
 }
 
 #[tokio::test]
-async fn an_answer_that_does_not_fit_the_form_is_refused() {
+async fn answer_that_violates_the_form_is_refused() {
     let site = Site::of(server().tool(greeter()));
     for (answer, problem) in [
         (
@@ -245,7 +245,7 @@ async fn an_answer_that_does_not_fit_the_form_is_refused() {
 }
 
 #[tokio::test]
-async fn a_tool_may_fail_after_an_answer_in_its_own_words() {
+async fn tool_can_fail_after_an_answer_with_its_own_message() {
     let strict = tool("greet", |_, ctx| async move {
         let name = ask(&ctx, "who", "Your name?").await?;
         Err::<&str, _>(ToolError::new(format!("{name} is not on the list.")))
@@ -258,7 +258,7 @@ async fn a_tool_may_fail_after_an_answer_in_its_own_words() {
 }
 
 #[tokio::test]
-async fn prompts_may_ask_too() {
+async fn prompt_can_elicit_input() {
     let letter = Prompt::new("letter", |_, ctx| async move {
         Ok(prompt::user(ask(&ctx, "who", "To whom?").await?))
     });
@@ -272,7 +272,7 @@ async fn prompts_may_ask_too() {
 
 /// Caching, "Cache Key": results of requests with `inputResponses` or `requestState` MUST NOT be cached.
 #[tokio::test]
-async fn a_read_that_needed_an_answer_is_not_to_be_kept() {
+async fn read_that_elicited_input_is_not_cacheable() {
     let diary = ResourceSet::new().resource(
         Resource::new("memo:///diary", "diary"),
         |uri, ctx| async move {

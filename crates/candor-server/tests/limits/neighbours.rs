@@ -22,7 +22,7 @@ fn refused(tools: Vec<JsonTool>) -> String {
 }
 
 #[test]
-fn whom_a_tool_names_must_be_there() {
+fn tool_references_must_exist_and_match() {
     for (tools, said) in [
         (
             vec![tool("delete_it", &[]).undo("restore_it")],
@@ -50,7 +50,7 @@ fn whom_a_tool_names_must_be_there() {
                 look("show_it", &[]),
                 tool("two", &[]).previewed_by("show_it"),
             ],
-            r#"tool "two": its preview tool "show_it" is that of "one""#,
+            r#"tool "two": its preview tool "show_it" is already the preview of "one""#,
         ),
         (
             vec![tool("act", &[]).requires_preview()],
@@ -78,14 +78,14 @@ fn whom_a_tool_names_must_be_there() {
 }
 
 #[test]
-fn a_server_is_not_built_of_tools_that_name_what_is_not_there() {
+fn server_with_a_missing_tool_reference_does_not_build() {
     let error = server().tool(tool("delete_it", &[]).undo("restore_it")).build().unwrap_err();
     let error = error.to_string();
     assert!(error.contains("delete_it") && error.contains("restore_it"), "{error}");
 }
 
 #[test]
-fn order_does_not_matter_and_words_of_arguments_may_differ() {
+fn tool_references_ignore_order_and_descriptions() {
     let described = |mut schema: Value, text: &str| {
         schema["properties"]["a"]["description"] = text.into();
         schema
@@ -100,8 +100,8 @@ fn order_does_not_matter_and_words_of_arguments_may_differ() {
 }
 
 #[test]
-fn what_is_said_and_not_declared_and_what_deletes_blindly_is_told_when_it_is_registered() {
-    // An author reads it in the log, once, and the server is built all the same.
+fn false_description_and_blind_delete_are_logged_once() {
+    // The log has each problem once, and the server builds.
     let log = Log::capture();
     let register = || {
         let wishful = look("wishful", &[]).description("Shows it. This cannot be undone.");

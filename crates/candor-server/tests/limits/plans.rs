@@ -38,7 +38,7 @@ async fn drop_with(client: &TestClient, table: &str, token: &str) -> TestResult 
 }
 
 #[tokio::test]
-async fn a_token_is_for_one_caller_one_tool_and_these_arguments() {
+async fn plan_token_is_bound_to_caller_server_and_arguments() {
     let counter = Counter::default();
     let client = server().tool(drop_table(&counter)).test();
     let made = token(&client, "a").await;
@@ -64,7 +64,7 @@ async fn a_token_is_for_one_caller_one_tool_and_these_arguments() {
 }
 
 #[tokio::test]
-async fn servers_that_share_a_secret_take_a_plan_only_for_the_same_tool_of_the_same_data() {
+async fn shared_secret_plan_needs_the_same_tool_and_instance() {
     let counter = Counter::default();
     let secret = "ab".repeat(32);
     let one = |instance: &str, tool: JsonTool| -> TestClient {
@@ -84,7 +84,7 @@ async fn servers_that_share_a_secret_take_a_plan_only_for_the_same_tool_of_the_s
 }
 
 #[tokio::test]
-async fn a_token_has_its_time() {
+async fn plan_token_expires() {
     let counter = Counter::default();
     let brief = |limits: &mut candor_server::Limits| limits.plan = Duration::from_millis(1);
     let client = server().tool(drop_table(&counter)).limits(brief).test();
@@ -96,7 +96,7 @@ async fn a_token_has_its_time() {
 }
 
 #[tokio::test]
-async fn a_token_may_stand_beside_the_arguments_and_a_replay_needs_none() {
+async fn plan_token_may_be_in_meta_and_a_replay_needs_none() {
     let counter = Counter::default();
     let tool = drop_table(&counter).idempotency(Idempotency::Argument);
     let client = server().tool(tool).test();
@@ -124,7 +124,7 @@ async fn a_token_may_stand_beside_the_arguments_and_a_replay_needs_none() {
 }
 
 #[tokio::test]
-async fn a_plan_is_checked_against_the_world_just_before_the_start() {
+async fn plan_is_checked_against_the_state_before_the_start() {
     let world = Arc::new(AtomicUsize::new(7));
     let counter = Counter::default();
     let looked = Counter::default();
@@ -156,15 +156,15 @@ async fn a_plan_is_checked_against_the_world_just_before_the_start() {
     let instead = &stale.raw()["_meta"]["dev.candor/error"]["instead"];
     assert_eq!(*instead, json!({"tool": "preview_act", "arguments": {"table": "a"}}));
     world.store(0, Ordering::SeqCst);
-    assert_eq!(act().await.code(), Some("empty"), "the plan says itself why there is none");
+    assert_eq!(act().await.code(), Some("empty"), "the error of the preview is returned");
     world.store(7, Ordering::SeqCst);
-    assert!(!act().await.is_error(), "what was not started has used up none of its rate");
+    assert!(!act().await.is_error(), "a call that did not start was not charged");
     assert_eq!(counter.get(), 2);
-    assert!(!shown.raw().to_string().contains("\"7\""), "what it looked at stays here");
+    assert!(!shown.raw().to_string().contains("\"7\""), "the previewed state stays on the server");
 }
 
 #[tokio::test]
-async fn a_preview_is_free_and_its_failure_is_no_plan() {
+async fn preview_is_not_charged_and_its_failure_gives_no_plan() {
     let counter = Counter::default();
     let tool = counter
         .tool("act", &of(&["table"]))
@@ -190,7 +190,7 @@ async fn a_preview_is_free_and_its_failure_is_no_plan() {
 }
 
 #[tokio::test]
-async fn who_asks_what_a_call_would_do_needs_no_token_but_may_have_one() {
+async fn evaluation_neither_needs_nor_checks_a_plan_token() {
     let counter = Counter::default();
     let tool = drop_table(&counter).idempotency(Idempotency::Argument);
     let client = server().tool(tool).test();
@@ -203,7 +203,7 @@ async fn who_asks_what_a_call_would_do_needs_no_token_but_may_have_one() {
 }
 
 #[tokio::test]
-async fn refusals_are_written_down() {
+async fn refused_calls_have_audit_rows_and_no_records() {
     let counter = Counter::default();
     let store = Arc::new(MemoryStore::new(Options::default()));
     let client = Server::new("limits", "1").ledger(store).tool(drop_table(&counter)).test();
@@ -217,9 +217,9 @@ async fn refusals_are_written_down() {
     assert!(records.is_empty(), "a refusal uses up no key");
 }
 
-/// A tool that never leaves does not leave to look, either, however what it does is said.
+/// The preview of a local tool is local, also if the tool has an effect table.
 #[tokio::test]
-async fn a_preview_reaches_no_further_than_its_tool() {
+async fn preview_is_local_if_its_tool_is_local() {
     let counter = Counter::default();
     let row = || EffectRow::when("/table", Condition::equals("t")).then(Hints::DELETES);
     let shows = |tool: JsonTool| tool.preview(|_, _| async { Ok::<_, ToolError>("") });

@@ -22,7 +22,7 @@ fn wait(called: &TestResult) -> Duration {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_next_call_may_come_when_the_refusal_says() {
+async fn rate_limited_call_succeeds_after_the_returned_wait() {
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&[])).rate(RateLimit::per_minute(3));
     let client = server().tool(tool).tool(counter.tool("other", &of(&[]))).test();
@@ -36,7 +36,7 @@ async fn the_next_call_may_come_when_the_refusal_says() {
     assert!(left > Duration::from_secs(29) && left <= Duration::from_secs(30), "{left:?}");
     assert!(
         !client.by("bob").call("act", json!({})).await.is_error(),
-        "each has a rate of their own"
+        "each caller has its own rate limit"
     );
     assert!(!client.call("other", json!({})).await.is_error(), "and so has each tool");
     tokio::time::advance(left - Duration::from_millis(2)).await;
@@ -48,9 +48,9 @@ async fn the_next_call_may_come_when_the_refusal_says() {
     assert_eq!(counter.get(), 6);
 }
 
-/// Who is told to try again must be able to.
+/// A caller that is asked to retry must be able to.
 #[tokio::test]
-async fn a_call_that_found_no_room_is_free() {
+async fn call_refused_as_busy_is_not_charged() {
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&[])).rate(RateLimit::per_hour(1));
     let client = server().tool(tool).limits(|limits| limits.keyed_calls = 0).test();
@@ -58,13 +58,13 @@ async fn a_call_that_found_no_room_is_free() {
         let busy = client.keyed("k").call("act", json!({})).await;
         assert_eq!(busy.code(), Some(code::BUSY), "{}", busy.text());
     }
-    assert!(!client.call("act", json!({})).await.is_error(), "without a key there is room");
+    assert!(!client.call("act", json!({})).await.is_error(), "a call without a key has capacity");
     wait(&client.call("act", json!({})).await);
     assert_eq!(counter.get(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn replays_wrong_arguments_questions_and_refusals_are_free() {
+async fn replays_and_refusals_are_not_charged() {
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&["a"])).annotations(deletes()).rate(RateLimit::per_hour(2));
     let client = server().tool(tool).test();
@@ -78,20 +78,23 @@ async fn replays_wrong_arguments_questions_and_refusals_are_free() {
     assert!(!client.call("act", json!({"a": "1"})).await.is_error());
     for _ in 0..5 {
         wait(&client.call("act", json!({"a": "1"})).await);
-        assert!(keyed.call("act", json!({"a": "1"})).await.is_replayed(), "recall comes first");
+        assert!(
+            keyed.call("act", json!({"a": "1"})).await.is_replayed(),
+            "the replay is checked first"
+        );
     }
     let fresh = client.keyed("fresh");
     wait(&fresh.call("act", json!({"a": "1"})).await);
     tokio::time::advance(Duration::from_secs(3600)).await;
     assert!(
         !fresh.call("act", json!({"a": "1"})).await.is_replayed(),
-        "nothing was kept of a refusal"
+        "a refusal leaves no record"
     );
     assert_eq!(counter.get(), 3);
 }
 
 #[tokio::test]
-async fn many_repetitions_at_once_are_one_call() {
+async fn concurrent_retries_are_charged_once() {
     let counter = Counter::default();
     let client =
         server().tool(counter.tool("act", &of(&[])).rate(RateLimit::per_day(1))).test().keyed("k");
@@ -118,7 +121,7 @@ fn asking(counter: &Counter) -> JsonTool {
 }
 
 #[tokio::test]
-async fn rounds_of_one_call_are_one_call() {
+async fn rounds_of_one_call_are_charged_once() {
     for key in [None, Some("k")] {
         let counter = Counter::default();
         let client = server().tool(asking(&counter)).test().on_elicit(|_| json!({}));
@@ -131,7 +134,7 @@ async fn rounds_of_one_call_are_one_call() {
 }
 
 #[tokio::test]
-async fn an_answer_that_is_sent_again_and_again_is_charged() {
+async fn repeated_answer_is_charged() {
     let counter = Counter::default();
     let site = Site::of(server().tool(asking(&counter)));
     let meta = json!({CAPABILITIES_KEY: {"elicitation": {}}});
@@ -150,7 +153,7 @@ async fn an_answer_that_is_sent_again_and_again_is_charged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
+async fn evaluation_has_its_own_rate_limit() {
     let counter = Counter::default();
     let tool = counter.tool("act", &of(&[])).effects_by(Hints::ADDS, |_| Hints::READS);
     let server =
@@ -165,15 +168,19 @@ async fn who_asks_about_calls_without_end_is_told_to_wait_and_may_still_call() {
     assert_eq!(data["code"], "busy");
     let left = Duration::from_millis(data["retryAfterMs"].as_u64().unwrap());
     assert!(left > Duration::from_secs(59) && left <= Duration::from_secs(60), "{left:?}");
-    assert!(!client.call("act", json!({})).await.is_error(), "a call is no question");
-    assert_eq!(client.by("bob").hints("act", json!({})).await, Hints::READS, "each for themselves");
+    assert!(!client.call("act", json!({})).await.is_error(), "calls have another limit");
+    assert_eq!(
+        client.by("bob").hints("act", json!({})).await,
+        Hints::READS,
+        "each caller has its own limit"
+    );
     tokio::time::advance(left).await;
     assert_eq!(client.hints("act", json!({})).await, Hints::READS);
     assert_eq!(counter.get(), 1);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_console_asks_no_more_often() {
+async fn decisions_of_a_visit_are_rate_limited_too() {
     let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
     let server =
         server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));

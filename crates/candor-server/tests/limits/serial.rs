@@ -81,11 +81,11 @@ fn group(log: &Log) -> TestClient {
 }
 
 #[tokio::test]
-async fn a_thousand_at_once_run_in_the_order_in_which_they_came() {
+async fn concurrent_serial_calls_run_in_order_of_arrival() {
     for keyed in [false, true] {
         let log = Log::new(1000);
         let client = group(&log);
-        // A task for each, as transports have it: one that made them all would be put off now and then.
+        // One task per call, as in transports. A single task for all would yield now and then.
         let calls = (0..1000_u64).map(|n| {
             let client = if keyed { client.keyed(&format!("k{n}")) } else { client.by("ada") };
             let tool = if n % 2 == 0 { "post" } else { "correct" };
@@ -99,7 +99,7 @@ async fn a_thousand_at_once_run_in_the_order_in_which_they_came() {
 }
 
 #[tokio::test]
-async fn who_only_reads_is_not_held() {
+async fn reading_call_does_not_wait_for_its_serial_group() {
     let log = Log::new(0);
     let client = group(&log);
     let post = client.call("post", json!({"n": 1}));
@@ -119,7 +119,7 @@ async fn who_only_reads_is_not_held() {
 }
 
 #[tokio::test]
-async fn who_gives_up_leaves_the_queue() {
+async fn cancelled_call_leaves_the_serial_queue() {
     let log = Log::new(0);
     let client = group(&log);
     let mut first = Box::pin(client.call("post", json!({"n": 1})));
@@ -142,18 +142,18 @@ async fn who_gives_up_leaves_the_queue() {
     assert_eq!(log.entries(), [1, 4]);
     let store = client.engine().store().unwrap();
     let records = store.records(Default::default(), Default::default()).await.unwrap();
-    assert!(records.items.is_empty(), "who left before its turn was never started");
+    assert!(records.items.is_empty(), "a call that left the queue was never started");
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_deadline_ends_the_waiting() {
+async fn deadline_ends_the_wait_in_a_serial_group() {
     let log = Log::new(0);
     let client = server()
         .tool(log.tool("post").annotations(deletes()).rate(RateLimit::per_day(3)))
         .limits(|limits| limits.deadline = Duration::from_secs(20))
         .test()
         .deadline(Duration::from_secs(600));
-    // A call with a key goes on after its deadline, so it keeps its turn.
+    // A call with a key keeps running after its deadline, so it keeps its turn.
     let held = client.keyed("first");
     let told = held.call("post", json!({"n": 1})).await;
     assert_eq!(told.code(), Some(code::IN_PROGRESS), "{}", told.text());
@@ -171,14 +171,14 @@ async fn the_deadline_ends_the_waiting() {
     log.go.add_permits(2);
     for waited in [3, 4] {
         let called = client.call("post", json!({"n": waited})).await;
-        assert!(!called.is_error(), "who was not started has not called: {}", called.text());
+        assert!(!called.is_error(), "a call that did not start was not charged: {}", called.text());
     }
     assert_eq!(client.call("post", json!({"n": 5})).await.code(), Some(code::RATE_LIMITED));
     assert_eq!(log.entries(), [1, 3, 4]);
 }
 
 #[tokio::test]
-async fn a_repetition_joins_what_waits_or_runs() {
+async fn retry_joins_a_waiting_or_running_call() {
     let log = Log::new(0);
     let client = group(&log);
     let (a, b) = (client.keyed("a"), client.keyed("b"));

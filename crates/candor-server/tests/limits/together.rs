@@ -25,7 +25,7 @@ async fn approve(client: &TestClient) {
 }
 
 #[tokio::test]
-async fn a_person_is_asked_after_the_preview_and_the_call_is_counted_when_it_starts() {
+async fn approval_follows_the_preview_and_only_the_start_is_charged() {
     for key in [None, Some("k")] {
         let counter = Counter::default();
         let tool = counter
@@ -40,7 +40,7 @@ async fn a_person_is_asked_after_the_preview_and_the_call_is_counted_when_it_sta
         let client = key.map_or(client.by("ada"), |key| client.keyed(key));
         let unseen = client.call("act", json!({"table": "a"})).await;
         assert_eq!(unseen.code(), Some(code::PREVIEW_REQUIRED));
-        assert_eq!(waiting(&client).await, 0, "nobody is asked about what nobody has looked at");
+        assert_eq!(waiting(&client).await, 0, "no approval request before the preview");
 
         let shown = client.keyed("another").call("preview_act", json!({"table": "a"})).await;
         let act = || client.call("act", json!({"table": "a", "plan_token": shown.plan_token()}));

@@ -25,7 +25,7 @@ async fn said(client: &TestClient, tool: &str) -> String {
 }
 
 #[tokio::test]
-async fn the_whole_says_what_is_true_of_every_call_and_a_part_what_is_true_of_it() {
+async fn descriptions_state_only_facts_of_every_call() {
     let counter = Counter::default();
     let client =
         server().tool(files(&counter).rate(RateLimit::per_minute(10))).split(Split::Beside).test();
@@ -47,7 +47,7 @@ async fn the_whole_says_what_is_true_of_every_call_and_a_part_what_is_true_of_it
 }
 
 #[tokio::test]
-async fn only_the_list_has_them() {
+async fn generated_sentences_appear_only_in_the_list() {
     let counter = Counter::default();
     let tool = files(&counter).undo("files").preview(|_, _| async { Ok::<_, ToolError>("") });
     let set = candor_server::tool::ToolSet::new([std::sync::Arc::new(tool) as _]).unwrap();
@@ -68,7 +68,7 @@ async fn only_the_list_has_them() {
 }
 
 #[tokio::test]
-async fn what_the_policy_asks_about_is_said() {
+async fn descriptions_state_which_calls_need_approval() {
     const APPROVAL: &str = "Requires human approval before executing.";
     let counter = Counter::default();
     let of = |ask: AskLevel| server().tool(files(&counter)).split(Split::Beside).ask(ask).test();
@@ -91,7 +91,7 @@ async fn what_the_policy_asks_about_is_said() {
 }
 
 #[tokio::test]
-async fn a_call_that_reads_needs_no_preview() {
+async fn reading_call_needs_no_preview() {
     let counter = Counter::default();
     let tool = files(&counter).requires_preview().preview(|_, _| async { Ok::<_, ToolError>("") });
     let client = server().tool(tool).test();

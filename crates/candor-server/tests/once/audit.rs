@@ -30,7 +30,7 @@ fn shape(row: &AuditRow) -> Value {
 }
 
 #[tokio::test]
-async fn a_call_with_a_key_leaves_its_whole_story() {
+async fn keyed_call_has_a_start_row_and_a_complete_row() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let act = Work::new().tool("act").hints(Hints::ADDS);
         let client = server().tool(act).test().speaking(revision).keyed("k");
@@ -44,7 +44,7 @@ async fn a_call_with_a_key_leaves_its_whole_story() {
         assert_eq!(shape(start), expected);
         assert!(start.circumstances.digest.is_some());
         let hints = start.circumstances.hints.as_deref().unwrap();
-        // As `tools/annotations` answers about the same call. The record has what it does without a key.
+        // As in `tools/annotations` of the same call. The record has the effect of the call without a key.
         assert!(!hints.contains("not "), "{hints}");
         let note = start.circumstances.note.as_deref().unwrap();
         assert!(note.starts_with("candor-testing "), "{note}");
@@ -63,7 +63,7 @@ async fn a_call_with_a_key_leaves_its_whole_story() {
 }
 
 #[tokio::test]
-async fn a_repetition_and_a_refusal_are_noted() {
+async fn replay_and_refusal_have_audit_rows() {
     let client = server()
         .tool(Work::new().tool("act"))
         .tool(reading(Work::new().tool("look")))
@@ -92,9 +92,9 @@ async fn a_repetition_and_a_refusal_are_noted() {
     assert_eq!(events(&all[4..]), ["start", "complete", "replayed", "refused"]);
 }
 
-/// What was refused stays, whatever it would have done; that now is not the time does not.
+/// A final refusal is stored. A temporary one is only in the recent calls.
 #[tokio::test]
-async fn refusals_of_calls_without_a_key_stay_unless_they_pass() {
+async fn temporary_refusal_without_a_key_has_no_stored_row() {
     let client = server()
         .tool(reading(Work::new().tool("look")))
         .tool(Work::new().tool("act").rate(RateLimit::per_day(1)))
@@ -127,7 +127,7 @@ fn obeying() -> JsonTool {
 }
 
 #[tokio::test]
-async fn a_write_without_a_key_leaves_one_row_however_it_ends() {
+async fn unkeyed_write_has_one_row_for_every_outcome() {
     for revision in [Revision::V2026_07_28, Revision::LATEST_LEGACY] {
         let server = server().tool(obeying());
         let client = server.limits(|l| l.deadline = Duration::from_millis(20)).test();
@@ -154,7 +154,7 @@ async fn a_write_without_a_key_leaves_one_row_however_it_ends() {
 }
 
 #[tokio::test]
-async fn a_write_without_a_key_whose_caller_leaves_is_written_down_as_such() {
+async fn unkeyed_write_of_a_disconnected_caller_has_a_left_row() {
     let work = Work::new();
     let client = server().tool(work.waiting("act")).tool(reading(work.waiting("look"))).test();
     for tool in ["look", "act"] {
@@ -182,7 +182,7 @@ async fn a_write_without_a_key_whose_caller_leaves_is_written_down_as_such() {
 }
 
 #[tokio::test]
-async fn a_read_without_a_key_is_remembered_for_a_while_only() {
+async fn unkeyed_reads_stay_in_memory_up_to_a_bound() {
     let client = server().tool(reading(Work::new().tool("look"))).test();
     for number in 0..1100_usize {
         client.call("look", json!({"text": "x".repeat(number)})).await;
@@ -199,7 +199,7 @@ async fn a_read_without_a_key_is_remembered_for_a_while_only() {
 }
 
 #[tokio::test]
-async fn an_operator_who_wants_all_gets_all() {
+async fn audit_all_stores_rows_of_reads_too() {
     let server = server().tool(reading(Work::new().tool("look"))).audit(Audit::All);
     let client = server.test();
     client.call("look", json!({})).await;
@@ -214,7 +214,7 @@ async fn an_operator_who_wants_all_gets_all() {
 const SECRET: &str = "xyzzy-plugh";
 
 #[tokio::test]
-async fn no_value_is_written_down_that_nobody_allowed() {
+async fn audit_rows_contain_only_recorded_values() {
     let work = Work::new();
     let form = json!({"type": "object", "properties": {"word": {"type": "string"}}});
     let counted = work.clone();
@@ -226,7 +226,7 @@ async fn no_value_is_written_down_that_nobody_allowed() {
                 assert_eq!(answer.accepted().unwrap()["word"], SECRET);
             }
             match args["fail"] == true {
-                // What the author writes for the caller is stored; what is for the log is not.
+                // The error text for the caller is stored; the text for the log is not.
                 true => Err(ToolError::new("That is wrong").log(SECRET)),
                 false => Ok(json!({"said": SECRET, "number": number})),
             }
@@ -266,7 +266,7 @@ async fn no_value_is_written_down_that_nobody_allowed() {
         let text = format!("{row:?}");
         assert!(!text.contains(SECRET), "{text}");
         if row.scope.tool == "tell" && row.circumstances.shape.is_some() {
-            assert_eq!(shape(row)["amount"], json!({"=": 4711}), "what is allowed is there");
+            assert_eq!(shape(row)["amount"], json!({"=": 4711}), "the recorded value is present");
         }
     }
     let recent = modern.engine().recent_calls();
@@ -274,12 +274,12 @@ async fn no_value_is_written_down_that_nobody_allowed() {
     let looked: Vec<_> = recent.iter().filter(|row| row.scope.tool == "look").collect();
     assert!(
         !looked.is_empty() && !format!("{looked:?}").contains("4711"),
-        "allowed for one tool, not for another"
+        "recorded for one tool, not for another"
     );
 }
 
 #[tokio::test]
-async fn digests_tell_equal_calls_and_nobody_without_the_secret_can_make_them() {
+async fn digests_match_for_equal_calls_under_one_secret() {
     let secret = Secret::random();
     let on = |secret: &Secret| -> TestClient {
         let tool = Work::new().tool("act").idempotency(Idempotency::Argument);
@@ -296,7 +296,7 @@ async fn digests_tell_equal_calls_and_nobody_without_the_secret_can_make_them() 
         all.iter().filter_map(|row| row.circumstances.digest).collect()
     };
     let (one, two) = (digests(&on(&secret)).await, digests(&on(&secret)).await);
-    assert_eq!(one, two, "servers that share a secret make the same");
+    assert_eq!(one, two, "servers that share a secret make equal digests");
     assert_eq!(one.len(), 4);
     assert_eq!((one[0], one[1]), (one[1], one[2]));
     assert_ne!(one[0], one[3]);
@@ -305,7 +305,7 @@ async fn digests_tell_equal_calls_and_nobody_without_the_secret_can_make_them() 
 }
 
 #[tokio::test]
-async fn a_key_is_no_part_of_the_digest_even_where_the_author_takes_it() {
+async fn digest_excludes_the_key_even_as_a_declared_argument() {
     let schema =
         json!({"type": "object", "properties": {"n": {}, "idempotency_key": {"type": "string"}}});
     let tool = JsonTool::new("act", &schema, |_, _| async { Ok::<_, ToolError>("done") });
@@ -319,7 +319,7 @@ async fn a_key_is_no_part_of_the_digest_even_where_the_author_takes_it() {
 }
 
 #[tokio::test]
-async fn what_became_of_a_call_stands_in_its_story() {
+async fn last_row_of_a_call_has_its_outcome() {
     let work = Work::new();
     let client = server().tool(obeying()).tool(work.waiting("wait")).test();
     client.keyed("a").call("act", json!({"do": "panic"})).await;
@@ -341,7 +341,7 @@ async fn what_became_of_a_call_stands_in_its_story() {
     }
     work.let_go();
     comes_to(client.engine(), "wait", "d", StateKind::Completed).await;
-    assert_eq!(ends("d").await.1, Some(OutcomeKind::Success), "whether or not somebody waits");
+    assert_eq!(ends("d").await.1, Some(OutcomeKind::Success), "also if no caller waits");
     let again = client.keyed("a").call("act", json!({"do": "panic"})).await;
     assert_eq!(again.code(), Some(code::OUTCOME_UNKNOWN));
     assert_eq!(ends("a").await.0, "refused");

@@ -36,7 +36,7 @@ async fn leave(client: &TestClient, work: &Work) {
 }
 
 #[tokio::test]
-async fn a_caller_who_stops_waiting_stops_nothing() {
+async fn keyed_call_keeps_running_after_its_caller_stops_waiting() {
     for legacy in [false, true] {
         let work = Work::new();
         let client = server().tool(work.waiting("act")).test().keyed("k");
@@ -48,13 +48,13 @@ async fn a_caller_who_stops_waiting_stops_nothing() {
         let again = client.call("act", json!({})).await;
         assert!(again.is_replayed());
         let expected = json!({"number": 1, "cancelled": false});
-        assert_eq!(again.structured(), Some(&expected), "nobody tells the handler to stop");
+        assert_eq!(again.structured(), Some(&expected), "the handler is not cancelled");
         assert_eq!((work.starts(), work.ends()), (1, 1));
     }
 }
 
 #[tokio::test]
-async fn who_comes_back_while_it_still_runs_waits_for_it() {
+async fn retry_during_the_call_waits_for_its_result() {
     let work = Work::new();
     let client = server().tool(work.waiting("act")).test().keyed("k");
     leave(&client, &work).await;
@@ -78,7 +78,7 @@ async fn repeated(site: &Site, work: &Work) -> Value {
 }
 
 #[tokio::test]
-async fn a_connection_that_is_closed_stops_nothing() {
+async fn keyed_call_survives_a_closed_connection() {
     let work = Work::new();
     let site = Site::of(remembering().tool(work.waiting("act")));
     let address = site.address().await;
@@ -103,7 +103,7 @@ async fn a_connection_that_is_closed_stops_nothing() {
 }
 
 #[tokio::test]
-async fn an_event_stream_that_is_left_stops_nothing_and_progress_does_not_wait_for_it() {
+async fn keyed_call_survives_a_dropped_event_stream() {
     let work = Work::new();
     let tool = {
         let work = work.clone();
@@ -132,7 +132,7 @@ async fn an_event_stream_that_is_left_stops_nothing_and_progress_does_not_wait_f
 }
 
 #[tokio::test]
-async fn a_legacy_request_that_is_taken_back_or_left_stops_nothing() {
+async fn keyed_legacy_call_survives_cancellation_and_disconnect() {
     for taken_back in [true, false] {
         let work = Work::new();
         let site = Site::of(remembering().tool(work.waiting("act")));
@@ -162,7 +162,7 @@ fn line(id: u32, legacy: bool) -> Value {
 }
 
 #[tokio::test]
-async fn over_stdio_a_cancellation_stops_nothing() {
+async fn keyed_call_survives_cancellation_over_stdio() {
     for legacy in [false, true] {
         let work = Work::new();
         let mut client = lines::Client::of(remembering().tool(work.waiting("act")));
@@ -182,7 +182,7 @@ async fn over_stdio_a_cancellation_stops_nothing() {
 }
 
 #[tokio::test]
-async fn over_stdio_the_end_of_the_input_stops_nothing() {
+async fn keyed_call_survives_the_end_of_stdio_input() {
     let work = Work::new();
     let engine: Engine =
         remembering().tool(work.waiting("act")).limits(|l| l.drain = A_MOMENT).build().unwrap();
@@ -196,7 +196,7 @@ async fn over_stdio_the_end_of_the_input_stops_nothing() {
 }
 
 #[tokio::test]
-async fn who_leaves_before_anything_has_begun_leaves_nothing_behind() {
+async fn call_dropped_before_its_start_leaves_no_record() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
     moody.dawdle("recall", 3 * A_MOMENT);
@@ -207,13 +207,13 @@ async fn who_leaves_before_anything_has_begun_leaves_nothing_behind() {
     assert_eq!((work.starts(), moody.asked("start")), (0, 0));
     assert_eq!(state(client.engine(), "act", "k").await, StateKind::Absent);
     assert!(rows(client.engine()).await.is_empty());
-    // The key stands for nothing yet.
+    // The key is not bound to arguments yet.
     let other = client.call("act", json!({"other": 1})).await;
     assert!(!other.is_error());
 }
 
 #[tokio::test]
-async fn who_waits_for_another_and_leaves_does_not_start_it_when_the_other_lets_go() {
+async fn dropped_joiner_does_not_start_a_released_call() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let tool = {
         let work = work.clone();
@@ -227,7 +227,7 @@ async fn who_waits_for_another_and_leaves_does_not_start_it_when_the_other_lets_
         })
     };
     let client = server().ledger(moody.clone()).tool(tool).test().keyed("k");
-    // It looks before the other starts, and comes to start when the other has.
+    // It reads the ledger before the first call starts, and tries to start after it.
     moody.dawdle("recall", 2 * A_MOMENT);
     let late = client.call("act", json!({}));
     let mut late = Box::pin(late);
@@ -236,18 +236,18 @@ async fn who_waits_for_another_and_leaves_does_not_start_it_when_the_other_lets_
     let leaving = async {
         work.began().await;
         assert!(tokio::time::timeout(4 * A_MOMENT, late).await.is_err(), "it waits");
-        assert!(moody.asked("watch") > 0, "for the other");
+        assert!(moody.asked("watch") > 0, "it waits for the first call");
         work.let_go();
         work.let_go();
     };
     let (first, ()) = tokio::join!(client.call("act", json!({})), leaving);
     assert_eq!(mark(first.raw())["released"], true);
     tokio::time::sleep(2 * A_MOMENT).await;
-    assert_eq!(work.starts(), 1, "nobody wants it any more");
+    assert_eq!(work.starts(), 1, "no caller waits for it");
 }
 
 #[tokio::test]
-async fn whoever_only_reads_may_be_interrupted_and_is_started_again() {
+async fn reading_call_stops_with_its_caller_and_can_restart() {
     for legacy in [false, true] {
         let work = Work::new();
         let client = server().tool(reading(work.waiting("act"))).test().keyed("k");
@@ -264,7 +264,7 @@ async fn whoever_only_reads_may_be_interrupted_and_is_started_again() {
 }
 
 #[tokio::test]
-async fn who_joined_a_reading_call_starts_it_again_when_its_caller_leaves() {
+async fn joiner_restarts_a_reading_call_when_its_caller_leaves() {
     let work = Work::new();
     let client = Arc::new(server().tool(reading(work.waiting("act"))).test().keyed("k"));
     let call = || {
@@ -285,7 +285,7 @@ async fn who_joined_a_reading_call_starts_it_again_when_its_caller_leaves() {
 }
 
 #[tokio::test]
-async fn at_the_deadline_the_caller_is_told_to_ask_again_and_the_call_goes_on() {
+async fn deadline_returns_in_progress_and_the_call_keeps_running() {
     for reads in [false, true] {
         let work = Work::new();
         let tool = work.waiting("act");
@@ -306,7 +306,7 @@ async fn at_the_deadline_the_caller_is_told_to_ask_again_and_the_call_goes_on() 
 }
 
 #[tokio::test]
-async fn over_http_a_reading_call_at_its_deadline_goes_on_too() {
+async fn reading_call_keeps_running_past_its_deadline_over_http() {
     let work = Work::new();
     let server = remembering().tool(reading(work.waiting("act")));
     let site = Site::of(server.limits(|l| l.deadline = A_MOMENT));
@@ -318,7 +318,7 @@ async fn over_http_a_reading_call_at_its_deadline_goes_on_too() {
 }
 
 #[tokio::test]
-async fn nothing_follows_the_answer_whatever_a_handler_has_left_running() {
+async fn no_notification_follows_the_result() {
     for down in [false, true] {
         let moody = Moody::new(LedgerLimits::default());
         let chatty = JsonTool::open("act", |_, ctx: Ctx| async move {
@@ -347,9 +347,9 @@ async fn nothing_follows_the_answer_whatever_a_handler_has_left_running() {
     }
 }
 
-/// What runs on another thread is not dropped with the call, and would go on for nobody.
+/// Work in another task is not dropped with the call, and would keep running in vain.
 #[tokio::test]
-async fn what_a_reading_call_has_begun_elsewhere_is_told_to_stop() {
+async fn disconnect_cancels_spawned_work_of_a_reading_call() {
     let (tell, mut told) = tokio::sync::mpsc::unbounded_channel();
     let work = Work::new();
     let begun = work.clone();
@@ -374,9 +374,9 @@ async fn what_a_reading_call_has_begun_elsewhere_is_told_to_stop() {
     assert_eq!(soon(told.recv()).await, Some("stopped"));
 }
 
-/// Callers choose their keys, and can find out what the id of another's call is.
+/// Callers choose their keys, and can learn the ID of another call.
 #[tokio::test]
-async fn a_key_that_is_the_id_of_another_call_is_not_that_call() {
+async fn key_equal_to_the_id_of_another_call_is_a_separate_call() {
     let work = Work::new();
     let client = server().tool(work.tool("act")).test();
     let engine = client.engine();

@@ -43,7 +43,7 @@ async fn resolve(site: &Site, resolution: Resolution) -> EventReply {
 }
 
 #[tokio::test]
-async fn after_a_panic_nobody_knows_and_it_stays_so() {
+async fn panic_leaves_the_outcome_unknown() {
     for at_once in [true, false] {
         let work = Work::new();
         let site = Site::of(remembering().tool(panicking(&work, at_once)));
@@ -53,7 +53,11 @@ async fn after_a_panic_nobody_knows_and_it_stays_so() {
             assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN), "{:#}", told.raw());
             assert_eq!(told.raw()["_meta"]["dev.candor/error"]["retriable"], false);
             assert!(told.text().contains("The call may have run."), "{}", told.text());
-            assert!(!told.text().contains("a panic"), "why is for the log: {}", told.text());
+            assert!(
+                !told.text().contains("a panic"),
+                "the reason is only in the log: {}",
+                told.text()
+            );
         }
         let found = site.engine.store().unwrap().find(&id("anonymous", "act", "k")).await.unwrap();
         let RecordState::Indeterminate { reason, .. } = found.unwrap().stored.state else {
@@ -64,7 +68,7 @@ async fn after_a_panic_nobody_knows_and_it_stays_so() {
 }
 
 #[tokio::test]
-async fn an_operator_who_found_it_done_says_what_came_of_it() {
+async fn result_recorded_by_an_operator_is_replayed() {
     let work = Work::new();
     let site = Site::of(remembering().tool(panicking(&work, false)));
     let [modern, legacy] = Caller::both(&site).await;
@@ -83,7 +87,7 @@ async fn an_operator_who_found_it_done_says_what_came_of_it() {
 }
 
 #[tokio::test]
-async fn an_operator_who_found_it_not_done_allows_one_more_start() {
+async fn outcome_resolved_as_not_run_allows_one_more_start() {
     let work = Work::new();
     let site = Site::of(remembering().tool(panicking(&work, true)));
     let [modern, legacy] = Caller::both(&site).await;
@@ -96,12 +100,12 @@ async fn an_operator_who_found_it_not_done_allows_one_more_start() {
         assert_eq!(mark(told.raw())["attempt"], 2);
     }
     let refused = resolve(&site, Resolution::NotDone).await;
-    assert!(matches!(refused, EventReply::Refused(_)), "nothing is unknown any more");
+    assert!(matches!(refused, EventReply::Refused(_)), "the outcome is known");
     assert_eq!(work.starts(), 2);
 }
 
 #[tokio::test]
-async fn an_operator_may_close_what_nobody_will_ever_know() {
+async fn abandoned_operation_is_refused() {
     let work = Work::new();
     let site = Site::of(remembering().tool(panicking(&work, true)));
     let [modern, legacy] = Caller::both(&site).await;
@@ -116,14 +120,14 @@ async fn an_operator_may_close_what_nobody_will_ever_know() {
 }
 
 #[tokio::test]
-async fn what_is_repeatable_by_nature_is_started_again_after_a_panic() {
+async fn idempotent_call_restarts_after_a_panic() {
     for at_once in [true, false] {
         let work = Work::new();
         let site = Site::of(remembering().tool(repeatable(panicking(&work, at_once))));
         let [modern, legacy] = Caller::both(&site).await;
         let failed = modern.act().await;
         assert!(failed.is_error());
-        assert!(!failed.text().contains("not started again"), "it would be: {}", failed.text());
+        assert!(!failed.text().contains("not started again"), "it can be: {}", failed.text());
         let again = legacy.act().await;
         assert_eq!(again.structured(), Some(&json!({"number": 2})), "{:#}", again.raw());
         assert!(modern.act().await.is_replayed());
@@ -142,7 +146,7 @@ fn failing(work: &Work, error: impl Fn() -> ToolError + Send + Sync + 'static) -
 }
 
 #[tokio::test]
-async fn a_failure_is_the_outcome_of_a_call_that_is_repeatable_by_its_key_only() {
+async fn failure_of_a_call_that_is_not_idempotent_is_replayed() {
     for declared in [Idempotency::Beside, Idempotency::Argument, Idempotency::Required] {
         let work = Work::new();
         let tool = failing(&work, || ToolError::new("No paper")).idempotency(declared);
@@ -162,7 +166,7 @@ async fn a_failure_is_the_outcome_of_a_call_that_is_repeatable_by_its_key_only()
 }
 
 #[tokio::test]
-async fn who_says_that_nothing_happened_is_believed() {
+async fn not_started_error_lets_the_key_start_again() {
     let work = Work::new();
     let site =
         Site::of(remembering().tool(failing(&work, || ToolError::new("No paper").not_started())));
@@ -173,7 +177,7 @@ async fn who_says_that_nothing_happened_is_believed() {
     assert_eq!(mark(failed.raw()), &expected);
     assert_eq!(stands(&site, "k").await, StateKind::Open);
     let other = modern.call(json!({"other": 1})).await;
-    assert_eq!(other.code(), Some(code::KEY_REUSED), "the key still stands for its arguments");
+    assert_eq!(other.code(), Some(code::KEY_REUSED), "the key is still bound to its arguments");
     let again = legacy.act().await;
     assert_eq!(again.structured(), Some(&json!({"number": 2})));
     assert_eq!(mark(again.raw())["attempt"], 2);
@@ -182,7 +186,7 @@ async fn who_says_that_nothing_happened_is_believed() {
 }
 
 #[tokio::test]
-async fn the_failure_of_a_call_that_is_repeatable_by_nature_is_not_kept() {
+async fn failure_of_an_idempotent_call_is_not_stored() {
     let work = Work::new();
     let site =
         Site::of(remembering().tool(repeatable(failing(&work, || ToolError::new("No paper")))));
@@ -190,12 +194,12 @@ async fn the_failure_of_a_call_that_is_repeatable_by_nature_is_not_kept() {
     let failed = modern.act().await;
     assert_eq!((failed.text(), &mark(failed.raw())["released"]), ("No paper", &json!(true)));
     assert_eq!(legacy.act().await.structured(), Some(&json!({"number": 2})));
-    assert!(modern.act().await.is_replayed(), "a success is kept all the same");
+    assert!(modern.act().await.is_replayed(), "a success is stored");
     assert_eq!(work.starts(), 2);
 }
 
 #[tokio::test]
-async fn an_invalid_result_is_kept_and_never_released() {
+async fn invalid_result_is_stored_and_never_released() {
     let schema =
         json!({"type": "object", "properties": {"id": {"type": "integer"}}, "required": ["id"]});
     let invalid = |work: &Work| {
@@ -226,7 +230,7 @@ async fn an_invalid_result_is_kept_and_never_released() {
 }
 
 #[tokio::test]
-async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() {
+async fn result_too_large_to_store_is_returned_only_once() {
     let work = Work::new();
     let large = {
         let work = work.clone();
@@ -249,9 +253,9 @@ async fn a_result_that_is_too_large_to_keep_fails_nothing_and_repeats_nothing() 
     assert_eq!(work.starts(), 1);
 }
 
-/// It is told again for 24 hours; for another 30 days the key is not taken for a new one.
+/// A result is replayed for 24 hours. For another 30 days, its key cannot start a new call.
 #[tokio::test]
-async fn what_has_expired_is_refused_and_not_repeated_until_the_key_is_forgotten() {
+async fn expired_result_is_refused_until_its_key_is_purged() {
     const A_MOMENT: Duration = Duration::from_millis(1);
     const DAY: Duration = Duration::from_secs(24 * 60 * 60);
     let (work, ledger) = (Work::new(), Timed::new(LedgerLimits::default()));
@@ -261,7 +265,7 @@ async fn what_has_expired_is_refused_and_not_repeated_until_the_key_is_forgotten
     ledger.later(DAY);
     for caller in &callers {
         let told = caller.act().await;
-        assert!(told.is_replayed(), "to the last moment: {:#}", told.raw());
+        assert!(told.is_replayed(), "until the last millisecond: {:#}", told.raw());
     }
     ledger.later(A_MOMENT);
     for passed in [Duration::ZERO, 30 * DAY - A_MOMENT] {
@@ -282,7 +286,7 @@ async fn what_has_expired_is_refused_and_not_repeated_until_the_key_is_forgotten
 }
 
 #[tokio::test]
-async fn what_is_refused_before_it_starts_is_not_recorded_under_the_key() {
+async fn call_refused_before_its_start_is_not_recorded() {
     let schema =
         json!({"type": "object", "properties": {"n": {"type": "integer"}}, "required": ["n"]});
     for era in 0..2 {
@@ -301,7 +305,7 @@ async fn what_is_refused_before_it_starts_is_not_recorded_under_the_key() {
         }
         let better = caller.call(json!({"n": 1})).await;
         assert!(!better.is_error() && !better.is_replayed(), "{:#}", better.raw());
-        // Nor does a key stand for the arguments of a call that came too early.
+        // A rate-limited call does not bind its key either.
         let early = caller.keyed("early");
         for n in [1, 2] {
             let refused = early.call(json!({"n": n})).await;

@@ -12,7 +12,7 @@ fn coded(result: &Value) -> &str {
 }
 
 #[tokio::test]
-async fn in_meta_in_params_in_a_header_and_as_an_argument_it_is_the_same_key() {
+async fn key_is_the_same_in_meta_params_header_and_argument() {
     let work = Work::new();
     let site = Site::of(remembering().tool(work.tool("act").idempotency(Idempotency::Argument)));
     let session = Session::open(&site, "2025-11-25").await;
@@ -46,7 +46,7 @@ async fn in_meta_in_params_in_a_header_and_as_an_argument_it_is_the_same_key() {
 }
 
 #[tokio::test]
-async fn two_headers_and_a_header_for_a_batch_are_bad_requests() {
+async fn duplicate_key_header_or_one_for_a_batch_is_a_bad_request() {
     let work = Work::new();
     let site = Site::of(remembering().tool(work.tool("act")));
     let session = Session::open(&site, "2025-03-26").await;
@@ -60,7 +60,7 @@ async fn two_headers_and_a_header_for_a_batch_are_bad_requests() {
     ] {
         assert_eq!(site.send(sent).await.status, 400);
     }
-    // In the message itself, each of a batch has its own.
+    // In `_meta`, each message of a batch has its own key.
     let with = |id: u32, key: &str| json!({"jsonrpc": "2.0", "id": id, "method": "tools/call", "params": {"name": "act", "_meta": {KEY: key}}});
     let batch = json!([with(1, "a"), with(2, "b"), with(3, "a")]);
     let answers = session.send(&batch).await.json().await;
@@ -69,7 +69,7 @@ async fn two_headers_and_a_header_for_a_batch_are_bad_requests() {
 }
 
 #[tokio::test]
-async fn two_different_keys_are_refused_in_every_combination() {
+async fn conflicting_keys_are_refused_in_every_combination() {
     let work = Work::new();
     let derived = work.tool("derived").key_by(|_| "made".to_owned());
     let site = Site::of(
@@ -114,7 +114,7 @@ async fn two_different_keys_are_refused_in_every_combination() {
 }
 
 #[tokio::test]
-async fn what_is_no_key_is_refused_before_anything_happens() {
+async fn malformed_key_is_refused_before_the_start() {
     let work = Work::new();
     let server = server().tool(work.tool("act").idempotency(Idempotency::Argument));
     let modern = server.test();
@@ -157,7 +157,7 @@ async fn what_is_no_key_is_refused_before_anything_happens() {
 }
 
 #[tokio::test]
-async fn an_optional_argument_may_be_left_out_or_null_and_then_each_call_runs() {
+async fn calls_without_the_optional_key_run_each_time() {
     let work = Work::new();
     let tool = work.tool("act").idempotency(Idempotency::Argument);
     let client = server().tool(tool).test();
@@ -170,7 +170,7 @@ async fn an_optional_argument_may_be_left_out_or_null_and_then_each_call_runs() 
 }
 
 #[tokio::test]
-async fn a_required_key_that_is_missing_is_asked_for_and_may_come_beside() {
+async fn required_key_must_be_in_the_arguments_or_in_meta() {
     let work = Work::new();
     let seen = JsonTool::open("act", {
         let work = work.clone();
@@ -225,7 +225,7 @@ fn own(required: bool) -> JsonTool {
 }
 
 #[tokio::test]
-async fn an_author_who_takes_the_key_gets_it_whichever_way_it_came() {
+async fn own_key_argument_of_the_author_receives_the_key() {
     for required in [true, false] {
         let modern = server().tool(own(required)).test();
         for client in [modern.by("tester"), modern.speaking(Revision::LATEST_LEGACY)] {
@@ -234,7 +234,7 @@ async fn an_author_who_takes_the_key_gets_it_whichever_way_it_came() {
             assert_eq!(among.structured(), Some(&expected));
             let beside = client.keyed("k").call("act", json!({"amount": 5})).await;
             assert_eq!(beside.structured(), Some(&expected), "{:#}", beside.raw());
-            assert!(beside.is_replayed(), "the key is no part of what it stands for");
+            assert!(beside.is_replayed(), "the key is not one of the compared arguments");
             let fresh = client.keyed("other").call("act", json!({"amount": 5})).await;
             let args = &fresh.structured().unwrap()["args"];
             assert_eq!(args["idempotency_key"], "other");
@@ -247,7 +247,7 @@ async fn an_author_who_takes_the_key_gets_it_whichever_way_it_came() {
 }
 
 #[tokio::test]
-async fn what_only_bears_the_name_of_a_key_is_an_argument_like_any_other() {
+async fn undeclared_key_argument_is_an_ordinary_argument() {
     let work = Work::new();
     let client = server().tool(work.tool("act")).test().keyed("k");
     let first = client.call("act", json!({"idempotency_key": "one"})).await;
@@ -258,7 +258,7 @@ async fn what_only_bears_the_name_of_a_key_is_an_argument_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_key_made_of_the_arguments_recognises_the_call() {
+async fn derived_key_identifies_the_call() {
     let work = Work::new();
     let tool = work.tool("act").key_by(|args| args["order"].as_str().unwrap().to_owned());
     let modern = server().tool(tool).test();

@@ -20,7 +20,7 @@ async fn leave(client: &TestClient, work: &Work) {
 }
 
 #[tokio::test]
-async fn calls_that_end_in_time_are_recorded_before_the_server_ends() {
+async fn settle_waits_until_running_calls_are_recorded() {
     let work = Work::new();
     let client = server().tool(work.waiting("act")).test().keyed("k");
     leave(&client, &work).await;
@@ -31,13 +31,13 @@ async fn calls_that_end_in_time_are_recorded_before_the_server_ends() {
     let begun = Instant::now();
     tokio::join!(client.engine().settle(), ending);
     assert_eq!(state(client.engine(), "act", "k").await, StateKind::Completed);
-    assert!(begun.elapsed() < Duration::from_secs(4), "nobody waits for the whole time");
+    assert!(begun.elapsed() < Duration::from_secs(4), "it does not wait for the whole drain time");
     assert!(client.call("act", json!({})).await.is_replayed());
     assert_eq!((work.starts(), work.ends()), (1, 1));
 }
 
 #[tokio::test]
-async fn calls_that_do_not_end_in_time_are_stopped_and_nobody_knows() {
+async fn call_stopped_after_the_drain_time_has_an_unknown_outcome() {
     let work = Work::new();
     let server = server().tool(work.waiting("act"));
     let client = server.limits(|l| l.drain = Duration::from_millis(30)).test().keyed("k");
@@ -47,7 +47,12 @@ async fn calls_that_do_not_end_in_time_are_stopped_and_nobody_knows() {
         engine.settle().await;
     };
     let (told, ()) = tokio::join!(client.call("act", json!({})), ending);
-    assert_eq!(told.code(), Some(code::OUTCOME_UNKNOWN), "who waits is told: {:#}", told.raw());
+    assert_eq!(
+        told.code(),
+        Some(code::OUTCOME_UNKNOWN),
+        "the waiting caller gets it: {:#}",
+        told.raw()
+    );
     let found = engine.store().unwrap().find(&id("tester", "act", "k")).await.unwrap().unwrap();
     assert!(
         matches!(
@@ -64,7 +69,7 @@ async fn calls_that_do_not_end_in_time_are_stopped_and_nobody_knows() {
 }
 
 #[tokio::test]
-async fn a_server_that_has_stopped_its_calls_starts_no_others() {
+async fn settled_server_refuses_new_keyed_calls() {
     let work = Work::new();
     let server = server().tool(work.waiting("act"));
     let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
@@ -77,7 +82,7 @@ async fn a_server_that_has_stopped_its_calls_starts_no_others() {
 }
 
 #[tokio::test]
-async fn above_the_bound_calls_with_a_key_are_answered_busy() {
+async fn keyed_calls_beyond_the_limit_are_refused_as_busy() {
     let work = Work::new();
     let server = server().tool(work.waiting("act")).tool(work.tool("other"));
     let client = server.limits(|l| l.keyed_calls = 1).test();
@@ -89,11 +94,14 @@ async fn above_the_bound_calls_with_a_key_are_answered_busy() {
         let details = &busy.raw()["_meta"]["dev.candor/error"];
         assert_eq!((&details["retriable"], &details["retryAfterMs"]), (&json!(true), &json!(1000)));
         assert_eq!(state(client.engine(), "other", "b").await, StateKind::Absent);
-        assert!(!client.call("other", json!({})).await.is_error(), "without a key there is room");
+        assert!(
+            !client.call("other", json!({})).await.is_error(),
+            "a call without a key has capacity"
+        );
         work.let_go();
     };
     tokio::join!(first.call("act", json!({})), meanwhile);
-    // What is over needs no room, and leaves it to others.
+    // A finished call holds no slot.
     assert!(first.call("act", json!({})).await.is_replayed());
     soon(async {
         while client.keyed("b").call("other", json!({})).await.is_error() {
@@ -105,7 +113,7 @@ async fn above_the_bound_calls_with_a_key_are_answered_busy() {
 }
 
 #[tokio::test]
-async fn a_caller_who_has_left_still_takes_up_room() {
+async fn call_of_a_disconnected_caller_holds_its_slot() {
     let work = Work::new();
     let server = server().tool(work.waiting("act"));
     let client = server.limits(|l| l.keyed_calls = 1).test().keyed("a");
@@ -164,17 +172,17 @@ async fn outlives_its_lease(blocks: bool) {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_longer_than_a_lease_is_in_flight_all_the_time() {
+async fn call_longer_than_its_lease_stays_running() {
     outlives_its_lease(false).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 3)]
-async fn so_is_one_that_does_not_let_go_of_its_thread() {
+async fn call_that_blocks_its_thread_past_its_lease_stays_running() {
     outlives_its_lease(true).await;
 }
 
 #[tokio::test]
-async fn a_reading_call_that_was_stopped_may_be_started_again() {
+async fn stopped_reading_call_can_restart_on_another_server() {
     let work = Work::new();
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);

@@ -48,7 +48,7 @@ fn key_of(definition: &Definition) -> Value {
 }
 
 #[tokio::test]
-async fn the_argument_is_published_with_the_words_that_make_models_reuse_it() {
+async fn key_argument_is_listed_with_advice_on_reuse() {
     for declared in [Idempotency::Argument, Idempotency::Required] {
         let definition = listed(server().tool(tool().idempotency(declared)), "pay").await;
         let mut expected = schema();
@@ -65,7 +65,7 @@ async fn the_argument_is_published_with_the_words_that_make_models_reuse_it() {
 }
 
 #[tokio::test]
-async fn an_author_keeps_the_words_and_gets_the_advice() {
+async fn own_key_argument_keeps_its_text_and_gets_the_advice() {
     let mut own = schema();
     own["properties"]["idempotency_key"] = json!({"type": "string", "description": "Prevents duplicate invoices if retried.", "format": "uuid"});
     own["required"] = json!(["idempotency_key", "amount"]);
@@ -81,7 +81,7 @@ async fn an_author_keeps_the_words_and_gets_the_advice() {
 }
 
 #[test]
-fn an_argument_that_cannot_be_a_key_is_refused_by_name() {
+fn key_argument_of_another_type_is_refused_by_name() {
     for wrong in [json!({"type": "integer"}), json!({"type": ["integer", "null"]}), json!({})] {
         let mut own = schema();
         own["properties"]["idempotency_key"] = wrong;
@@ -94,7 +94,7 @@ fn an_argument_that_cannot_be_a_key_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn the_metadata_of_a_tool_says_where_its_keys_come_from() {
+async fn tool_metadata_names_the_key_source() {
     for (tool, word) in [
         (tool(), json!(null)),
         (tool().idempotency(Idempotency::Argument), json!("optional")),
@@ -113,7 +113,7 @@ async fn the_metadata_of_a_tool_says_where_its_keys_come_from() {
 }
 
 #[tokio::test]
-async fn a_certain_key_makes_the_static_hint_and_an_optional_one_does_not() {
+async fn only_a_required_or_derived_key_sets_the_idempotent_hint() {
     for (tool, idempotent) in [
         (tool(), None),
         (tool().idempotency(Idempotency::Argument), Some(false)),
@@ -127,7 +127,7 @@ async fn a_certain_key_makes_the_static_hint_and_an_optional_one_does_not() {
     }
     let bare = JsonTool::open("pay", |_, _| async { Ok::<_, ToolError>("paid") });
     let definition = listed(server().tool(bare.idempotency(Idempotency::Required)), "pay").await;
-    assert!(definition.annotations.is_none(), "who says nothing of the tool is not spoken for");
+    assert!(definition.annotations.is_none(), "a tool without hints gets none");
 }
 
 /// The hints that are foreseen: by our method, by the draft's, and of arguments that are not complete.
@@ -151,7 +151,7 @@ fn able(client: TestClient) -> TestClient {
 }
 
 #[tokio::test]
-async fn with_an_optional_key_the_key_decides() {
+async fn optional_key_makes_a_call_idempotent_when_present() {
     let modern = able(server().tool(tool().idempotency(Idempotency::Argument)).test());
     for client in [modern.by("tester"), modern.speaking(Revision::LATEST_LEGACY)] {
         let without = json!({"amount": 5});
@@ -166,7 +166,7 @@ async fn with_an_optional_key_the_key_decides() {
         let partial = client.hints_of_partial("pay", json!({"idempotency_key": "k"})).await;
         assert!(partial.is_idempotent());
         assert!(!client.hints_of_partial("pay", json!({})).await.is_idempotent());
-        // What was foreseen is what is said of the call.
+        // The result has the same annotations.
         assert!(!client.call("pay", without).await.foreseen().unwrap().is_idempotent());
         assert!(client.call("pay", with).await.foreseen().unwrap().is_idempotent());
         for bad in [
@@ -184,7 +184,7 @@ async fn with_an_optional_key_the_key_decides() {
 }
 
 #[tokio::test]
-async fn with_a_certain_key_it_is_so_whether_or_not_the_key_is_there_yet() {
+async fn required_or_derived_key_makes_every_call_idempotent() {
     for declared in [Idempotency::Required, Idempotency::Derived] {
         let decides = EffectTable::new()
             .row(EffectRow::when("amount", Condition::equals(0)).then(Hints::READS))
@@ -201,7 +201,7 @@ async fn with_a_certain_key_it_is_so_whether_or_not_the_key_is_there_yet() {
 }
 
 #[tokio::test]
-async fn to_foresee_a_call_uses_up_no_key() {
+async fn evaluation_does_not_use_up_a_key() {
     let client = able(server().tool(tool().idempotency(Idempotency::Argument)).test()).keyed("k");
     idempotent(&client, &json!({"amount": 5}), None).await;
     let asked = json!({"name": "pay", "arguments": {"amount": 6}, "_meta": {KEY: "k"}});
@@ -211,7 +211,7 @@ async fn to_foresee_a_call_uses_up_no_key() {
 }
 
 #[tokio::test]
-async fn parts_have_keys_as_the_whole_has() {
+async fn split_tools_have_the_keys_of_the_original() {
     let stock = |declared| {
         let schema = json!({
             "type": "object",
@@ -245,5 +245,5 @@ async fn parts_have_keys_as_the_whole_has() {
     let called = required.call("stock_add", json!({"idempotency_key": "k"})).await;
     assert_eq!(called.text(), "done");
     assert!(required.keyed("k").call("stock_add", json!({})).await.is_replayed());
-    assert!(required.call("stock_look", json!({})).await.is_error(), "required is required");
+    assert!(required.call("stock_look", json!({})).await.is_error(), "the key is required");
 }

@@ -75,7 +75,7 @@ async fn stands(site: &Site, key: &str) -> StateKind {
 }
 
 #[tokio::test]
-async fn between_rounds_it_is_suspended_and_the_answer_goes_on_with_it() {
+async fn keyed_call_needs_input_between_rounds_and_then_resumes() {
     let work = Work::new();
     let (tool, runs) = paying(&work, 2);
     let site = Site::of(remembering().tool(tool));
@@ -86,7 +86,7 @@ async fn between_rounds_it_is_suspended_and_the_answer_goes_on_with_it() {
     assert_ne!(first["inputRequests"], second["inputRequests"]);
     let paid = site.send(pay("k", &answered(&second))).await.result().await;
     assert_eq!(paid["structuredContent"], json!({"paid": 1}), "{paid:#}");
-    assert_eq!(mark(&paid)["attempt"], 1, "it is one start, whatever the rounds");
+    assert_eq!(mark(&paid)["attempt"], 1, "all rounds are one attempt");
     assert_eq!(stands(&site, "k").await, StateKind::Completed);
     for more in [json!({}), answered(&first), answered(&second)] {
         let again = site.send(pay("k", &more)).await;
@@ -97,7 +97,7 @@ async fn between_rounds_it_is_suspended_and_the_answer_goes_on_with_it() {
 }
 
 #[tokio::test]
-async fn who_has_lost_the_question_is_asked_the_same_again_and_the_handler_does_not_run() {
+async fn retry_repeats_the_question_without_running_the_handler() {
     let work = Work::new();
     let (tool, runs) = paying(&work, 1);
     let site = Site::of(remembering().tool(tool));
@@ -105,13 +105,13 @@ async fn who_has_lost_the_question_is_asked_the_same_again_and_the_handler_does_
     let again = asked(&site, pay("k", &json!({}))).await;
     assert_eq!(again["inputRequests"], first["inputRequests"]);
     assert_eq!(runs.load(Ordering::SeqCst), 1);
-    // An answer that does not say what it answers goes on with nothing.
+    // An answer without the state resumes nothing.
     let mut stateless = answered(&first);
     stateless.as_object_mut().unwrap().shift_remove("requestState");
     let third = asked(&site, pay("k", &stateless)).await;
     assert_eq!(third["inputRequests"], first["inputRequests"]);
     assert_eq!((work.starts(), runs.load(Ordering::SeqCst)), (0, 1));
-    // All three states answer the same question: whichever comes first.
+    // All three states belong to the same question. The first answer counts.
     let (a, b) = tokio::join!(
         site.send(pay("k", &answered(&again))),
         site.send(pay("k", &answered(&third)))
@@ -123,7 +123,7 @@ async fn who_has_lost_the_question_is_asked_the_same_again_and_the_handler_does_
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn an_answer_that_is_sent_fifty_times_at_once_is_used_once() {
+async fn answer_sent_fifty_times_at_once_is_used_once() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
     let site = Arc::new(Site::of(remembering().tool(tool)));
@@ -141,7 +141,7 @@ async fn an_answer_that_is_sent_fifty_times_at_once_is_used_once() {
 }
 
 #[tokio::test]
-async fn state_is_good_for_its_own_call_only() {
+async fn state_is_valid_only_for_its_own_call() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
     let site = Site::guarded(remembering().tool(tool));
@@ -171,7 +171,7 @@ async fn state_is_good_for_its_own_call_only() {
 }
 
 #[tokio::test]
-async fn state_that_has_expired_is_refused_and_the_question_can_be_had_again() {
+async fn expired_state_is_refused_and_a_retry_asks_again() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
     let site = Site::of(remembering().tool(tool).limits(|l| l.round = Duration::from_secs(1)));
@@ -185,7 +185,7 @@ async fn state_that_has_expired_is_refused_and_the_question_can_be_had_again() {
 }
 
 #[tokio::test]
-async fn a_question_that_nobody_answers_ends_as_unknown() {
+async fn unanswered_question_ends_with_outcome_unknown() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
     let rules = LedgerLimits { suspended: Duration::from_millis(30), ..LedgerLimits::default() };
@@ -200,7 +200,7 @@ async fn a_question_that_nobody_answers_ends_as_unknown() {
 }
 
 #[tokio::test]
-async fn who_declines_and_says_that_nothing_happened_may_try_again() {
+async fn declined_call_that_did_not_start_can_be_retried() {
     let work = Work::new();
     let (tool, _) = paying(&work, 1);
     let site = Site::of(remembering().tool(tool));
@@ -209,7 +209,7 @@ async fn who_declines_and_says_that_nothing_happened_may_try_again() {
     no["inputResponses"]["q1"] = json!({"action": "decline"});
     let declined = site.send(pay("k", &no)).await.result().await;
     assert_eq!((&declined["isError"], &mark(&declined)["released"]), (&json!(true), &json!(true)));
-    // The old answer belongs to a question that is over.
+    // The old answer belongs to a closed question.
     let stale = site.send(pay("k", &answered(&first))).await.json().await;
     assert_eq!(stale["error"]["code"], -32602, "{stale}");
     let again = asked(&site, pay("k", &json!({}))).await;
@@ -229,7 +229,7 @@ fn agreeing(client: &TestClient) -> (TestClient, Arc<AtomicUsize>) {
 }
 
 #[tokio::test]
-async fn in_both_eras_the_person_is_asked_once_and_the_effect_comes_once() {
+async fn user_answers_each_question_once_in_both_eras() {
     for legacy in [false, true] {
         let work = Work::new();
         let client = server().tool(paying(&work, 2).0).test().keyed("k");
@@ -259,7 +259,7 @@ async fn question(events: &mut Events) -> Value {
 }
 
 #[tokio::test]
-async fn while_a_legacy_client_is_asked_a_repetition_waits() {
+async fn retry_gets_in_progress_while_a_legacy_client_is_asked() {
     let work = Work::new();
     let server = remembering().tool(paying(&work, 1).0);
     let site = Site::of(server.limits(|l| l.join = Duration::from_millis(40)));
@@ -277,7 +277,7 @@ async fn while_a_legacy_client_is_asked_a_repetition_waits() {
 }
 
 #[tokio::test]
-async fn a_legacy_client_is_not_asked_what_a_modern_one_was() {
+async fn legacy_client_does_not_get_a_modern_clients_question() {
     let work = Work::new();
     let site = Site::of(remembering().tool(paying(&work, 1).0));
     let first = asked(&site, pay("k", &json!({}))).await;
@@ -290,7 +290,7 @@ async fn a_legacy_client_is_not_asked_what_a_modern_one_was() {
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_leaves_the_key_to_one_that_can() {
+async fn client_without_elicitation_leaves_the_key_usable() {
     let work = Work::new();
     let (tool, runs) = paying(&work, 1);
     let modern = server().tool(tool).test().keyed("k");
@@ -303,14 +303,14 @@ async fn a_client_that_cannot_be_asked_leaves_the_key_to_one_that_can() {
     let (able, _) = agreeing(&modern);
     let paid = able.call("pay", json!({})).await;
     assert_eq!(paid.structured(), Some(&json!({"paid": 1})), "{:#}", paid.raw());
-    // Now it need not be asked.
+    // Now no question is needed.
     assert!(modern.call("pay", json!({})).await.is_replayed());
     assert!(legacy.call("pay", json!({})).await.is_replayed());
     assert_eq!(work.starts(), 1);
 }
 
 #[tokio::test]
-async fn a_client_that_cannot_be_asked_is_not_asked_what_another_was() {
+async fn client_without_elicitation_does_not_get_a_pending_question() {
     let work = Work::new();
     let (tool, runs) = paying(&work, 1);
     let site = Site::of(remembering().tool(tool));
@@ -324,7 +324,7 @@ async fn a_client_that_cannot_be_asked_is_not_asked_what_another_was() {
 }
 
 #[tokio::test]
-async fn each_kind_of_question_is_put_again_to_those_who_can_answer_it_only() {
+async fn pending_question_is_repeated_only_to_capable_clients() {
     let all =
         json!({"elicitation": {"form": {}, "url": {}}, "sampling": {"tools": {}}, "roots": {}});
     let tool = JsonTool::open("pay", |args, ctx: Ctx| async move {
@@ -352,7 +352,7 @@ async fn each_kind_of_question_is_put_again_to_those_who_can_answer_it_only() {
 }
 
 #[tokio::test]
-async fn a_legacy_client_that_leaves_while_it_is_asked_may_try_again() {
+async fn legacy_call_cancelled_during_a_question_can_be_retried() {
     let work = Work::new();
     let site = Site::of(remembering().tool(paying(&work, 1).0));
     let session = Session::able(&site, &json!({"elicitation": {}})).await;
@@ -366,7 +366,7 @@ async fn a_legacy_client_that_leaves_while_it_is_asked_may_try_again() {
 }
 
 #[tokio::test]
-async fn a_call_that_is_suspended_can_be_resumed_by_another_server_of_the_same_secret() {
+async fn call_that_needs_input_resumes_on_a_replica() {
     let work = Work::new();
     let (store, secret) = (memory(LedgerLimits::default()), candor_server::Secret::random());
     let on = || -> Server {
@@ -382,7 +382,7 @@ async fn a_call_that_is_suspended_can_be_resumed_by_another_server_of_the_same_s
 }
 
 #[tokio::test]
-async fn a_panic_after_the_answer_is_as_unknown_as_any() {
+async fn panic_after_an_answer_leaves_the_outcome_unknown() {
     let work = Work::new();
     let form = json!({"type": "object", "properties": {}});
     let counted = work.clone();

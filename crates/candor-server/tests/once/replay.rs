@@ -56,14 +56,14 @@ async fn repeated(server: impl Fn() -> Server) -> Vec<(Value, Value, Value)> {
 }
 
 #[tokio::test]
-async fn whichever_era_it_was_made_in_and_whichever_it_is_asked_for_in() {
-    // An embedded resource is published for each client anew; without one a result goes as it is kept.
+async fn replay_equals_the_first_result_across_eras() {
+    // An embedded resource is encoded for each client. Without one, the stored result is sent unchanged.
     let mut plain = everything();
     plain["content"].as_array_mut().unwrap().pop();
     plain["shop.example/odd"] = json!([1.50, null]);
     for given in [everything(), plain] {
         for (first, again, fresh) in repeated(|| server().tool(returning(given.clone()))).await {
-            // All but the order in which members of the result itself stand.
+            // The order of the result's own members may differ.
             assert_eq!((bare(&again), bare(&again)), (bare(&fresh), bare(&first)));
             for part in ["content", "structuredContent"] {
                 assert_eq!(again[part].to_string(), first[part].to_string());
@@ -75,7 +75,7 @@ async fn whichever_era_it_was_made_in_and_whichever_it_is_asked_for_in() {
 }
 
 #[tokio::test]
-async fn a_failure_is_a_result_like_any_other() {
+async fn failure_is_replayed_like_a_success() {
     let given = json!({"content": [{"type": "text", "text": "Out of paper"}], "isError": true, "_meta": {"a/b": 1}});
     for (first, again, fresh) in repeated(|| server().tool(returning(given.clone()))).await {
         assert_eq!(again["isError"], true);
@@ -107,7 +107,7 @@ async fn a_failure_is_a_result_like_any_other() {
 }
 
 #[tokio::test]
-async fn a_value_in_a_box_is_unpacked_for_those_who_get_it_so() {
+async fn boxed_value_is_replayed_in_the_form_of_each_client() {
     let schema = json!({
         "type": "object",
         "properties": {"result": {"type": "array", "items": {"type": "integer"}}},
@@ -129,7 +129,7 @@ async fn a_value_in_a_box_is_unpacked_for_those_who_get_it_so() {
 }
 
 #[tokio::test]
-async fn structured_content_that_is_no_object_is_kept_for_modern_clients() {
+async fn non_object_structured_content_is_replayed_to_modern_clients() {
     let given = json!({"content": [{"type": "text", "text": "7"}], "structuredContent": 7});
     for (at, (_, again, fresh)) in
         repeated(|| server().tool(returning(given.clone()))).await.into_iter().enumerate()
@@ -141,7 +141,7 @@ async fn structured_content_that_is_no_object_is_kept_for_modern_clients() {
 }
 
 #[tokio::test]
-async fn embedded_resources_are_published_for_the_client_that_asks() {
+async fn embedded_resource_is_replayed_in_the_form_of_each_client() {
     let embedded = json!({"content": [{"type": "resource", "resource": {
         "uri": "memo:///a", "text": "a", "annotations": {"priority": 1.0, "audience": ["user"]},
     }}]});
@@ -166,7 +166,7 @@ async fn embedded_resources_are_published_for_the_client_that_asks() {
 }
 
 #[tokio::test]
-async fn the_mark_says_which_key_when_and_the_how_manieth_start() {
+async fn idempotency_metadata_has_key_time_and_attempt() {
     let clients = both(server().tool(Work::new().tool("act")));
     for (client, key) in clients.iter().zip(["order-17", "order-18"]) {
         let client = client.keyed(key);
@@ -183,7 +183,7 @@ async fn the_mark_says_which_key_when_and_the_how_manieth_start() {
 }
 
 #[tokio::test]
-async fn without_a_key_there_is_no_mark_and_nothing_is_replayed() {
+async fn call_without_a_key_is_not_replayed() {
     let work = Work::new();
     for client in both(server().tool(work.tool("act"))) {
         let called = client.call("act", json!({})).await;
@@ -194,7 +194,7 @@ async fn without_a_key_there_is_no_mark_and_nothing_is_replayed() {
 }
 
 #[tokio::test]
-async fn over_http_a_header_says_so_in_both_eras() {
+async fn replay_has_an_http_header_in_both_eras() {
     let site = Site::of(remembering().tool(Work::new().tool("act")));
     let session = Session::open(&site, "2025-11-25").await;
     let params = |key: &str| json!({"name": "act", "_meta": {KEY: key}});
@@ -216,12 +216,12 @@ async fn over_http_a_header_says_so_in_both_eras() {
     let reused =
         modern("tools/call", &json!({"name": "act", "arguments": {"x": 1}, "_meta": {KEY: "a"}}));
     let reused = site.send(reused).await;
-    assert_eq!(replayed(&reused), None, "a refusal is no replay");
+    assert_eq!(replayed(&reused), None, "a refusal is not a replay");
     assert_eq!(reused.result().await["_meta"]["dev.candor/error"]["code"], code::KEY_REUSED);
 }
 
 #[tokio::test]
-async fn a_result_outlives_the_process_that_made_it() {
+async fn result_is_replayed_after_the_ledger_is_reopened() {
     let (file, work) = (File::new(), Work::new());
     let first = {
         let client = server().ledger(file.open()).tool(work.tool("act")).test();
@@ -235,7 +235,7 @@ async fn a_result_outlives_the_process_that_made_it() {
 }
 
 #[tokio::test]
-async fn a_replay_says_nothing_on_the_way() {
+async fn replay_sends_no_notifications() {
     let chatty = JsonTool::open("act", |_, ctx| async move {
         ctx.progress(1, 2, "half way").await;
         Ok::<_, ToolError>("done")

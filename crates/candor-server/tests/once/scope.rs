@@ -10,7 +10,7 @@ use crate::bench::{KEY, Work, bare, memory, server};
 use crate::common::{Site, modern};
 
 #[tokio::test]
-async fn nobody_sees_the_key_of_somebody_else() {
+async fn key_is_scoped_to_caller_server_instance_and_tool() {
     let work = Work::new();
     let store = memory(LedgerLimits::default());
     let on = |server: Server| {
@@ -33,13 +33,13 @@ async fn nobody_sees_the_key_of_somebody_else() {
     }
     assert!(
         upgraded.keyed("k").call("act", json!({})).await.is_replayed(),
-        "a version is no scope"
+        "the version is not part of the scope"
     );
     assert_eq!(work.starts(), 5);
 }
 
 #[tokio::test]
-async fn over_http_the_caller_is_who_the_token_says() {
+async fn http_token_determines_the_caller_of_a_key() {
     let work = Work::new();
     let site =
         Site::guarded(server().ledger(memory(LedgerLimits::default())).tool(work.tool("act")));
@@ -49,13 +49,16 @@ async fn over_http_the_caller_is_who_the_token_says() {
     };
     let alices = send("alice", json!({"secret": 1})).await;
     let bobs = send("bob", json!({"secret": 2})).await;
-    assert_eq!(bobs["structuredContent"]["number"], 2, "not even that the key is taken: {bobs}");
+    assert_eq!(
+        bobs["structuredContent"]["number"], 2,
+        "bob does not learn that the key is in use: {bobs}"
+    );
     assert_eq!(bare(&send("alice", json!({"secret": 1})).await), bare(&alices));
     assert_eq!(work.starts(), 2);
 }
 
 #[tokio::test]
-async fn other_arguments_are_refused_and_learn_nothing_of_the_first() {
+async fn retry_with_other_arguments_is_refused_without_the_result() {
     let work = Work::new();
     let client = server().tool(work.tool("act")).test().keyed("k");
     client.call("act", json!({"amount": 5})).await;
@@ -71,7 +74,7 @@ async fn other_arguments_are_refused_and_learn_nothing_of_the_first() {
 }
 
 #[tokio::test]
-async fn while_it_runs_other_arguments_are_refused_at_once() {
+async fn other_arguments_are_refused_while_the_call_runs() {
     let work = Work::new();
     let client = server().tool(work.waiting("act")).test().keyed("k");
     let other = async {
@@ -87,10 +90,10 @@ async fn while_it_runs_other_arguments_are_refused_at_once() {
 }
 
 #[tokio::test]
-async fn the_same_arguments_in_another_spelling_are_the_same() {
+async fn spelling_of_the_arguments_does_not_matter() {
     let work = Work::new();
     let site = Site::of(server().ledger(memory(LedgerLimits::default())).tool(work.tool("act")));
-    // As text: a client's own spelling would be lost in a value.
+    // As text, because a JSON value would lose the spelling.
     let send = async |arguments: &str| {
         let params = json!({"name": "act", "arguments": "HERE", "_meta": {KEY: "k"}});
         let call = modern("tools/call", &params);
@@ -124,7 +127,7 @@ async fn the_same_arguments_in_another_spelling_are_the_same() {
 }
 
 #[tokio::test]
-async fn great_numbers_that_a_double_takes_for_one_another_are_not_the_same() {
+async fn large_integers_are_compared_exactly() {
     let work = Work::new();
     let client = server().tool(work.tool("act")).test().keyed("k");
     client.call("act", json!({"id": 9_007_199_254_740_993_u64})).await;
@@ -134,7 +137,7 @@ async fn great_numbers_that_a_double_takes_for_one_another_are_not_the_same() {
 }
 
 #[tokio::test]
-async fn a_part_and_the_whole_are_one_tool() {
+async fn split_tool_shares_the_keys_of_the_original() {
     let work = Work::new();
     let schema = json!({
         "type": "object",

@@ -44,11 +44,11 @@ async fn stands(site: &Site, principal: &str, key: &str) -> StateKind {
 }
 
 #[tokio::test]
-async fn one_caller_gets_at_most_half_also_of_calls_it_has_left() {
+async fn caller_gets_at_most_half_of_the_keyed_slots() {
     let work = Work::new();
     let server = remembering().tool(work.waiting("act")).tool(work.tool("other"));
     let site = Site::guarded(server.limits(|limits| limits.keyed_calls = 3));
-    // In either era: of three, two.
+    // Two of three slots, in either era.
     leave(site.send(keyed("act", "a").by("alice")), &work).await;
     let session = Session::by(&site, "alice").await;
     leave(session.request("tools/call", &params("act", "b")), &work).await;
@@ -57,14 +57,14 @@ async fn one_caller_gets_at_most_half_also_of_calls_it_has_left() {
     let again = other.request("tools/call", &params("act", "c")).await.result().await;
     must_be_busy(&again, true);
     assert_eq!(stands(&site, "alice", "c").await, StateKind::Absent);
-    // Without a key there is room, and everybody else has the rest.
+    // Calls without a key have capacity, and other callers have the rest.
     let plain = modern("tools/call", &json!({"name": "other", "arguments": {}})).by("alice");
     assert_eq!(site.send(plain).await.result().await["structuredContent"]["number"], 3);
     work.began().await;
     leave(site.send(keyed("act", "a").by("bob")), &work).await;
     must_be_busy(&site.send(keyed("act", "b").by("bob")).await.result().await, false);
     assert_eq!(work.starts(), 4);
-    // One of those that were left ends, whichever it is; then what was refused is done under the same key.
+    // When one of the disconnected calls ends, the refused call runs under the same key.
     for _ in 0..3 {
         work.let_go();
     }
@@ -77,9 +77,9 @@ async fn one_caller_gets_at_most_half_also_of_calls_it_has_left() {
     assert_eq!(work.starts(), 5);
 }
 
-/// Who cannot be told from others has nobody to share with.
+/// Anonymous callers cannot be distinguished, so they have no shares.
 #[tokio::test]
-async fn where_nobody_is_known_one_caller_may_have_all() {
+async fn anonymous_caller_may_take_all_keyed_slots() {
     let work = Work::new();
     let server = remembering().tool(work.waiting("act"));
     let site = Site::of(server.limits(|limits| limits.keyed_calls = 2));
@@ -90,7 +90,7 @@ async fn where_nobody_is_known_one_caller_may_have_all() {
 }
 
 #[tokio::test]
-async fn the_one_caller_of_a_stdio_server_may_have_all() {
+async fn stdio_caller_may_take_all_keyed_slots() {
     let work = Work::new();
     let server = remembering().tool(work.waiting("act"));
     let mut client = lines::Client::of(server.limits(|limits| limits.keyed_calls = 2));

@@ -11,7 +11,7 @@ use serde_json::json;
 use crate::bench::{File, Work, bare, comes_to, rows, server};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn two_hundred_at_once_are_one_start_and_one_answer() {
+async fn concurrent_retries_share_one_start_and_one_result() {
     for sqlite in [false, true] {
         let (file, work) = (File::new(), Work::new());
         let server = server().tool(work.waiting("act"));
@@ -51,7 +51,7 @@ async fn two_hundred_at_once_are_one_start_and_one_answer() {
 }
 
 #[tokio::test]
-async fn who_does_not_want_to_wait_is_told_when_to_ask_again() {
+async fn retry_gets_in_progress_after_the_join_limit() {
     let work = Work::new();
     let server = server().tool(work.waiting("act"));
     let client = server.limits(|l| l.join = Duration::from_millis(40)).test().keyed("k");
@@ -67,7 +67,10 @@ async fn who_does_not_want_to_wait_is_told_when_to_ask_again() {
             assert_eq!(details["retriable"], true);
             assert!(told.text().contains("same key"), "{}", told.text());
         }
-        assert!(begun.elapsed() >= Duration::from_millis(80), "it waits for a while");
+        assert!(
+            begun.elapsed() >= Duration::from_millis(80),
+            "each retry waits for the join limit"
+        );
         work.let_go();
     };
     let (first, ()) = tokio::join!(client.call("act", json!({})), repeating);
@@ -78,7 +81,7 @@ async fn who_does_not_want_to_wait_is_told_when_to_ask_again() {
 }
 
 #[tokio::test]
-async fn two_servers_on_one_file_join_across() {
+async fn retry_joins_a_call_on_another_replica() {
     let (file, work) = (File::new(), Work::new());
     let one = server().ledger(file.open()).tool(work.waiting("act")).test().keyed("k");
     let two = server().ledger(file.open()).tool(work.waiting("act")).test().keyed("k");
@@ -98,7 +101,7 @@ async fn two_servers_on_one_file_join_across() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-async fn many_keys_on_two_servers_start_once_each() {
+async fn each_key_starts_once_across_two_replicas() {
     let (file, work) = (File::new(), Work::new());
     let servers: Vec<_> = (0..2)
         .map(|_| Arc::new(server().ledger(file.open()).tool(work.tool("act")).test()))
@@ -122,7 +125,7 @@ async fn many_keys_on_two_servers_start_once_each() {
 }
 
 #[tokio::test]
-async fn who_joins_and_leaves_does_not_stop_what_it_waited_for() {
+async fn joiner_that_disconnects_does_not_stop_the_call() {
     let work = Work::new();
     let client = server().tool(work.waiting("act")).test().keyed("k");
     let leaving = async {

@@ -18,7 +18,7 @@ use crate::moody::Moody;
 use crate::wire::{Caller, stands};
 
 #[tokio::test]
-async fn what_cannot_be_recorded_is_not_started() {
+async fn call_that_cannot_be_recorded_is_not_started() {
     for word in ["recall", "start"] {
         let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
         let tool = work.tool("act").idempotency(Idempotency::Argument).rate(RateLimit::per_day(1));
@@ -70,7 +70,7 @@ async fn approval_that_arrives_as_the_hold_ends_starts_the_call() {
 }
 
 #[tokio::test]
-async fn calls_without_a_key_do_not_need_the_store() {
+async fn calls_without_a_key_run_while_the_store_fails() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let mut reads = ToolAnnotations::new();
     reads.read_only_hint = Some(true);
@@ -89,7 +89,7 @@ async fn calls_without_a_key_do_not_need_the_store() {
 }
 
 #[tokio::test]
-async fn what_has_happened_is_told_although_it_could_not_be_written_down() {
+async fn result_is_returned_and_recorded_later_if_the_store_fails() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
     let failing = async {
@@ -105,13 +105,13 @@ async fn what_has_happened_is_told_although_it_could_not_be_written_down() {
     assert_eq!(meanwhile.code(), Some(code::LEDGER_UNAVAILABLE));
     moody.heal();
     let again = client.call("act", json!({})).await;
-    assert!(again.is_replayed(), "it was tried again: {:#}", again.raw());
+    assert!(again.is_replayed(), "the outcome was recorded later: {:#}", again.raw());
     assert_eq!(bare(again.raw()), bare(first.raw()));
     assert_eq!(work.starts(), 1);
 }
 
 #[tokio::test]
-async fn a_failure_and_a_panic_are_written_down_later_too() {
+async fn failure_and_panic_are_recorded_later_too() {
     for panics in [false, true] {
         let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
         let counted = work.clone();
@@ -136,7 +136,7 @@ async fn a_failure_and_a_panic_are_written_down_later_too() {
 }
 
 #[tokio::test]
-async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_server_ends() {
+async fn unrecorded_outcome_is_retried_at_shutdown() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
     let client = server.limits(|l| l.drain = Duration::from_millis(10)).test().keyed("k");
@@ -150,12 +150,12 @@ async fn an_outcome_that_is_still_to_be_written_is_tried_once_more_when_the_serv
 }
 
 #[tokio::test]
-async fn a_completion_whose_answer_is_lost_counts() {
+async fn completion_with_a_lost_store_reply_is_replayed() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let client = server().ledger(moody.clone()).tool(work.tool("act")).test().keyed("k");
     moody.lose_the_answer_to(&["complete"]);
     let first = client.call("act", json!({})).await;
-    assert_eq!(mark(first.raw())["recorded"], false, "it is not known that it was");
+    assert_eq!(mark(first.raw())["recorded"], false, "the server cannot know that it was recorded");
     moody.heal();
     let again = client.call("act", json!({})).await;
     assert!(again.is_replayed());
@@ -163,7 +163,7 @@ async fn a_completion_whose_answer_is_lost_counts() {
 }
 
 #[tokio::test]
-async fn a_start_whose_answer_is_lost_starts_nothing_then_or_later() {
+async fn start_with_a_lost_store_reply_never_runs() {
     let rules = LedgerLimits { lease: Duration::from_millis(150), ..LedgerLimits::default() };
     let (work, moody) = (Work::new(), Moody::new(rules));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
@@ -180,7 +180,7 @@ async fn a_start_whose_answer_is_lost_starts_nothing_then_or_later() {
 }
 
 #[tokio::test]
-async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
+async fn expired_lease_is_outcome_unknown_until_the_late_result() {
     let rules = LedgerLimits { lease: Duration::from_millis(60), ..LedgerLimits::default() };
     let (work, moody) = (Work::new(), Moody::new(rules));
     let client = server().ledger(moody.clone()).tool(work.waiting("act")).test().keyed("k");
@@ -199,14 +199,14 @@ async fn without_heartbeats_it_is_unknown_until_its_late_result_comes() {
         work.let_go();
     };
     let (first, ()) = tokio::join!(client.call("act", json!({})), late);
-    assert_eq!(mark(first.raw())["recorded"], true, "better known than unknown");
+    assert_eq!(mark(first.raw())["recorded"], true, "the late result is recorded");
     let again = client.call("act", json!({})).await;
     assert!(again.is_replayed());
     assert_eq!(work.starts(), 1);
 }
 
 #[tokio::test]
-async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
+async fn caller_beyond_its_key_quota_is_refused_new_keys() {
     const HOUR: Duration = Duration::from_secs(60 * 60);
     let retention = LedgerLimits::default().retention;
     for (quotas, words, until_room) in [
@@ -226,16 +226,19 @@ async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
         assert!(refused.text().contains(words), "{}", refused.text());
         assert!(act("alice", "a").await.is_replayed());
         let keyless = site.send(call("act", &json!({})).by("alice")).await.result().await;
-        assert_eq!(keyless["structuredContent"]["number"], 3, "without a key it may: {keyless}");
-        assert!(!act("bob", "c").await.is_error(), "a quota is one caller's");
+        assert_eq!(
+            keyless["structuredContent"]["number"], 3,
+            "a call without a key runs: {keyless}"
+        );
+        assert!(!act("bob", "c").await.is_error(), "each caller has its own quota");
         assert_eq!(work.starts(), 4);
 
-        // As the server does once in a while.
+        // As the server does regularly.
         ledger.later(until_room);
         ledger.store.sweep(100).await.unwrap();
         let late = act("alice", "c").await;
         assert_eq!(late.structured(), Some(&json!({"number": 5, "key": "c"})), "{:#}", late.raw());
-        // Nothing of any key is kept for ever.
+        // No record is stored forever.
         ledger.later(retention + LedgerLimits::default().tombstone + HOUR);
         while ledger.store.sweep(100).await.unwrap().records > 0 {}
         let kept = ledger.store.records(Filter::default(), Page::default()).await.unwrap();
@@ -254,7 +257,7 @@ async fn who_has_used_up_its_keys_is_told_so_and_keeps_those_it_has() {
 }
 
 #[tokio::test]
-async fn a_slow_store_slows_calls_down_and_nothing_else() {
+async fn slow_store_does_not_change_the_results() {
     const SLOW: Duration = Duration::from_millis(60);
     for word in ["recall", "start", "complete", "note"] {
         let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
@@ -268,7 +271,7 @@ async fn a_slow_store_slows_calls_down_and_nothing_else() {
 }
 
 #[tokio::test]
-async fn at_the_deadline_nobody_waits_for_a_slow_store() {
+async fn deadline_holds_with_a_slow_store() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let server = server().ledger(moody.clone()).tool(work.tool("act"));
     let client = server.limits(|l| l.deadline = Duration::from_millis(30)).test().keyed("k");
@@ -281,7 +284,7 @@ async fn at_the_deadline_nobody_waits_for_a_slow_store() {
 }
 
 #[tokio::test]
-async fn a_question_that_could_not_be_kept_is_put_when_the_store_is_back() {
+async fn question_that_could_not_be_stored_is_asked_on_retry() {
     let (work, moody) = (Work::new(), Moody::new(LedgerLimits::default()));
     let (counted, form) = (work.clone(), json!({"type": "object", "properties": {}}));
     let tool = JsonTool::open("act", move |_, ctx: Ctx| {

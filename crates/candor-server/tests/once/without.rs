@@ -13,7 +13,7 @@ use crate::bench::{KEY, MARK, Work, memory, raw, server};
 use crate::common::{Session, Site, call, modern};
 
 #[test]
-fn a_tool_with_keys_needs_somebody_who_remembers_them() {
+fn keyed_tool_does_not_build_without_a_ledger() {
     let work = Work::new();
     for tool in [
         work.tool("pay").idempotency(Idempotency::Argument),
@@ -28,7 +28,7 @@ fn a_tool_with_keys_needs_somebody_who_remembers_them() {
 }
 
 #[tokio::test]
-async fn without_a_ledger_keys_beside_are_ignored_and_not_offered() {
+async fn undeclared_keys_are_ignored_without_a_ledger() {
     let work = Work::new();
     let site = Site::of(server().tool(work.tool("act")));
     let session = Session::open(&site, "2025-11-25").await;
@@ -52,7 +52,7 @@ async fn without_a_ledger_keys_beside_are_ignored_and_not_offered() {
 }
 
 #[tokio::test]
-async fn with_a_ledger_clients_learn_for_how_long_keys_are_good() {
+async fn capability_states_how_long_keys_are_valid() {
     let rules = LedgerLimits {
         retention: Duration::from_secs(60),
         tombstone: Duration::from_secs(30),
@@ -71,7 +71,7 @@ async fn with_a_ledger_clients_learn_for_how_long_keys_are_good() {
 }
 
 #[tokio::test]
-async fn a_server_without_tools_offers_no_keys() {
+async fn server_without_tools_has_no_key_capability() {
     let site = Site::of(
         server().ledger(memory(LedgerLimits::default())).resources(crate::common::memos()),
     );
@@ -80,7 +80,7 @@ async fn a_server_without_tools_offers_no_keys() {
 }
 
 #[tokio::test]
-async fn a_tool_with_keys_that_comes_from_a_provider_is_refused_where_nobody_remembers() {
+async fn keyed_tool_from_a_source_is_refused_without_a_ledger() {
     let work = Work::new();
     let of = |idempotency| -> Arc<dyn Tool> { Arc::new(work.tool("pay").idempotency(idempotency)) };
     for tool in [
@@ -94,6 +94,6 @@ async fn a_tool_with_keys_that_comes_from_a_provider_is_refused_where_nobody_rem
         let client = TestClient::of(&engine);
         let told = raw(&client, "pay", json!({"arguments": {"idempotency_key": "k"}})).await;
         assert_eq!(told["_meta"]["dev.candor/error"]["code"], code::LEDGER_UNAVAILABLE, "{told:#}");
-        assert_eq!(work.starts(), 0, "a promise that cannot be kept is not made");
+        assert_eq!(work.starts(), 0, "a call that cannot be recorded is not started");
     }
 }

@@ -10,7 +10,7 @@ use crate::{docs, everywhere, everywhere_knowing, knowing, uris};
 const METHOD: &str = "resources/directory/read";
 
 #[tokio::test(start_paused = true)]
-async fn a_directory_is_read_with_the_children_that_the_list_gives() {
+async fn directory_read_returns_the_listed_children() {
     everywhere(docs, async |peer| {
         let listed = peer.children("docs:///").await;
         let mut read = peer.result(METHOD, &json!({"uri": "docs:///"})).await;
@@ -29,7 +29,7 @@ async fn a_directory_is_read_with_the_children_that_the_list_gives() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn folders_in_a_directory_have_the_extensions_type_unless_they_have_their_own() {
+async fn folder_in_a_directory_gets_the_directory_type_by_default() {
     let typed = || {
         let inside = ResourceSet::new()
             .folder(Resource::new("docs:///plain", "plain"), ResourceSet::new())
@@ -57,7 +57,7 @@ async fn folders_in_a_directory_have_the_extensions_type_unless_they_have_their_
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_file_is_no_directory_and_neither_is_what_is_not_there() {
+async fn directory_read_of_a_file_or_missing_uri_is_an_error() {
     everywhere(docs, async |peer| {
         let file = peer.error(METHOD, &json!({"uri": "docs:///report"}), -32602).await;
         assert_eq!(file["data"], json!({"dev.candor/error": {"code": "not_listable"}}));
@@ -73,7 +73,7 @@ async fn a_file_is_no_directory_and_neither_is_what_is_not_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_whose_resources_list_children_declares_both_extensions() {
+async fn server_with_listable_resources_declares_both_extensions() {
     everywhere(docs, async |peer| {
         let capabilities = peer.server_capabilities().await;
         assert_eq!(
@@ -89,7 +89,7 @@ async fn a_server_whose_resources_list_children_declares_both_extensions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nothing_is_listable_there_is_no_directory_to_read() {
+async fn directory_read_is_not_found_if_nothing_is_listable() {
     everywhere(
         || server().resources(memos()),
         async |peer| {
@@ -108,7 +108,7 @@ async fn where_nothing_is_listable_there_is_no_directory_to_read() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_methods_do_not_depend_on_what_the_client_declares() {
+async fn resource_methods_do_not_need_a_declared_extension() {
     for known in [json!({}), knowing()] {
         everywhere_knowing(&known, docs, async |peer| {
             assert_eq!(peer.metadata("docs:///").await["name"], "docs");
@@ -121,7 +121,7 @@ async fn the_methods_do_not_depend_on_what_the_client_declares() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_declares_the_extension_says_that_there_are_no_skills() {
+async fn server_with_the_skills_extension_lists_no_skills() {
     everywhere(docs, async |peer| {
         assert_eq!(peer.result("skills/list", &json!({})).await, json!({"skills": []}));
         let params = json!({"uri": "skill:///cook"});

@@ -55,7 +55,7 @@ async fn shown(peer: &mut crate::Peer<'_>, n: usize) -> [Value; 2] {
 }
 
 #[tokio::test(start_paused = true)]
-async fn advice_is_inside_the_resource_wherever_it_was_given() {
+async fn annotations_are_inside_the_embedded_resource() {
     for known in [json!({}), knowing()] {
         everywhere_knowing(&known, showing, async |peer| {
             for (n, (_, _, counts)) in PLACES.into_iter().enumerate() {
@@ -73,7 +73,7 @@ async fn advice_is_inside_the_resource_wherever_it_was_given() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_may_know_nothing_of_it_finds_the_same_advice_where_it_always_was() {
+async fn annotations_are_also_outside_without_the_extension() {
     everywhere(showing, async |peer| {
         for (n, (_, _, counts)) in PLACES.into_iter().enumerate() {
             let counts = counts.map(|priority| json!({"priority": priority}));
@@ -86,7 +86,7 @@ async fn who_may_know_nothing_of_it_finds_the_same_advice_where_it_always_was() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_declares_the_extension_finds_it_in_one_place() {
+async fn annotations_are_only_inside_with_the_extension() {
     everywhere_knowing(&knowing(), showing, async |peer| {
         for n in 0..PLACES.len() {
             for block in shown(peer, n).await {
@@ -97,9 +97,9 @@ async fn who_declares_the_extension_finds_it_in_one_place() {
     .await;
 }
 
-/// Advice on other blocks stands beside their content, as ever.
+/// Annotations of other blocks stay beside their content.
 #[tokio::test(start_paused = true)]
-async fn advice_on_text_stays_where_it_is() {
+async fn annotations_of_text_stay_on_the_block() {
     let noting = || {
         server().tool(tool("note", |_, _| async {
             let mut text = candor_server::protocol::types::TextContent::new("hi");
@@ -130,7 +130,7 @@ fn written(embedded: &EmbeddedResource) -> Value {
 }
 
 #[test]
-fn what_old_peers_send_is_understood() {
+fn annotations_outside_the_resource_are_decoded() {
     let resource = json!({"uri": "docs:///dot", "text": "."});
     let outside =
         json!({"type": "resource", "resource": resource, "annotations": {"priority": 0.2}});

@@ -90,7 +90,7 @@ async fn hear_out(peer: &mut Peer<'_>) -> usize {
 const MOST_WAITING: usize = 2 * URIS + 600;
 
 #[tokio::test]
-async fn a_slow_subscriber_over_http_hears_of_every_last_change_from_a_bounded_queue() {
+async fn slow_modern_http_subscriber_gets_every_last_change() {
     let site = Site::of(sensors()).in_process();
     let mut peer = Peer::over_http(&site, Era::Modern, &json!({})).await;
     let backlog = hear_out(&mut peer).await;
@@ -98,7 +98,7 @@ async fn a_slow_subscriber_over_http_hears_of_every_last_change_from_a_bounded_q
 }
 
 #[tokio::test]
-async fn a_slow_subscriber_over_stdio_hears_of_every_last_change_from_a_bounded_queue() {
+async fn slow_modern_stdio_subscriber_gets_every_last_change() {
     let engine = sensors().build().unwrap();
     let mut peer = Peer::over_stdio(&engine, Era::Modern, &json!({}), 1024).await;
     let backlog = hear_out(&mut peer).await;
@@ -106,7 +106,7 @@ async fn a_slow_subscriber_over_stdio_hears_of_every_last_change_from_a_bounded_
 }
 
 #[tokio::test]
-async fn a_slow_session_over_stdio_hears_of_every_last_change_from_a_bounded_queue() {
+async fn slow_legacy_stdio_subscriber_gets_every_last_change() {
     let engine = sensors().build().unwrap();
     let mut peer = Peer::over_stdio(&engine, Era::Legacy, &json!({}), 1024).await;
     let backlog = hear_out(&mut peer).await;
@@ -114,16 +114,16 @@ async fn a_slow_session_over_stdio_hears_of_every_last_change_from_a_bounded_que
 }
 
 #[tokio::test]
-async fn a_slow_session_over_http_hears_of_every_last_change_from_a_bounded_queue() {
+async fn slow_legacy_http_subscriber_gets_every_last_change() {
     let site = Site::of(sensors()).in_process();
     let mut peer = Peer::over_http(&site, Era::Legacy, &json!({})).await;
     let backlog = hear_out(&mut peer).await;
     assert!(backlog <= MOST_WAITING, "{backlog}");
 }
 
-/// The same without threads: a reader that is away while one resource changes once and another all the time.
+/// Without threads: while the reader is away, one resource changes once and another all the time.
 #[tokio::test(start_paused = true)]
-async fn a_change_is_not_forgotten_because_something_else_changed_more_often() {
+async fn busy_resource_does_not_displace_the_change_of_another() {
     let resource = |name: &str| Resource::new(format!("sensor:{name}"), name);
     let set = ResourceSet::new()
         .resource(resource("rare"), |_, _| async { Ok("") })
@@ -141,9 +141,9 @@ async fn a_change_is_not_forgotten_because_something_else_changed_more_often() {
     assert_eq!(peer.hears().await, "sensor:rare");
 }
 
-/// What is watched is held, so there is a bound.
+/// Subscriptions use memory, so they are bounded.
 #[tokio::test(start_paused = true)]
-async fn nobody_watches_more_than_ten_thousand_resources() {
+async fn subscriptions_beyond_ten_thousand_resources_are_refused() {
     const MOST: u32 = 10_000;
     let sensors = Sensors::default();
     everywhere(
@@ -168,7 +168,7 @@ async fn nobody_watches_more_than_ten_thousand_resources() {
     assert!(refused["error"]["message"].as_str().unwrap().contains("unsubscribe"), "{refused}");
     let one = json!({"uri": "sensor:0"});
     client.ask(&request("u", "resources/unsubscribe", &one)).await;
-    assert_eq!(client.ask(&subscribe(MOST)).await["result"], json!({}), "there is room again");
+    assert_eq!(client.ask(&subscribe(MOST)).await["result"], json!({}), "capacity is free again");
     client.end().await;
     sensors.are_left_alone().await;
 }

@@ -68,7 +68,7 @@ impl Resources for Sources {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reading_a_folder_may_give_its_children_in_full() {
+async fn reading_a_folder_can_return_its_children() {
     everywhere_knowing(
         &knowing(),
         || server().resources(Sources { named: true }),
@@ -91,7 +91,7 @@ async fn reading_a_folder_may_give_its_children_in_full() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn children_that_do_not_say_what_they_are_are_described_by_the_tree() {
+async fn children_without_metadata_are_described_by_the_tree() {
     everywhere_knowing(
         &knowing(),
         || server().resources(Sources { named: false }),
@@ -109,9 +109,9 @@ async fn children_that_do_not_say_what_they_are_are_described_by_the_tree() {
     .await;
 }
 
-// For children that were read along
+// Reading the folder also reads its children.
 #[tokio::test(start_paused = true)]
-async fn a_child_that_was_read_along_says_what_the_tree_says_of_it() {
+async fn child_read_with_its_folder_equals_the_child_read_alone() {
     everywhere_knowing(
         &knowing(),
         || server().resources(Sources { named: true }),
@@ -125,7 +125,7 @@ async fn a_child_that_was_read_along_says_what_the_tree_says_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_read_of_a_large_folder_need_not_be_all_of_it() {
+async fn reading_a_large_folder_returns_only_some_children() {
     let large = || {
         let files = (0..60).fold(ResourceSet::new(), |set, n| {
             let file = Resource::new(format!("docs:///{n}"), n.to_string());
@@ -144,15 +144,15 @@ async fn what_is_read_of_a_large_folder_need_not_be_all_of_it() {
     .await;
 }
 
-// That there is at least one content holds only for what cannot be listed
+// Only a resource that cannot be listed must have at least one content.
 #[tokio::test(start_paused = true)]
-async fn a_folder_without_anything_to_read_is_read_as_nothing() {
+async fn empty_folder_is_read_as_nothing() {
     everywhere(docs, async |peer| {
         assert_eq!(peer.read("docs:///empty").await, json!([]));
         assert_eq!(
             uris(&peer.read("docs:///").await),
             ["docs:///report"],
-            "folders are not read along"
+            "subfolders are not read"
         );
     })
     .await;
@@ -189,7 +189,7 @@ impl Resources for Summary {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_may_be_both_read_and_listed() {
+async fn resource_can_be_both_read_and_listed() {
     everywhere_knowing(
         &knowing(),
         || server().resources(Summary),

@@ -39,7 +39,7 @@ fn report() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_seeds_report_is_read_in_both_of_its_formats() {
+async fn report_is_read_in_both_of_its_formats() {
     everywhere(report, async |peer| {
         let contents = peer.read(REPORT).await;
         let [as_pdf, as_text] = contents.as_array().unwrap().as_slice() else {
@@ -63,7 +63,7 @@ async fn the_seeds_report_is_read_in_both_of_its_formats() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_formats_of_a_resource_are_described_alike() {
+async fn formats_share_the_metadata_of_their_resource() {
     everywhere_knowing(&knowing(), report, async |peer| {
         let contents = peer.read(REPORT).await;
         let resource = peer.metadata(REPORT).await;
@@ -77,7 +77,7 @@ async fn the_formats_of_a_resource_are_described_alike() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_names_the_preferred_format_and_where_to_find_all_of_them() {
+async fn list_names_the_preferred_format_and_all_formats() {
     for known in [json!({}), knowing()] {
         everywhere_knowing(&known, report, async |peer| {
             let listed = peer.list().await;
@@ -94,7 +94,7 @@ async fn a_list_names_the_preferred_format_and_where_to_find_all_of_them() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_without_a_preferred_format_names_none() {
+async fn resource_without_a_preferred_format_has_no_mime_type() {
     let either = || {
         let set =
             ResourceSet::new().resource(Resource::new("docs:///a", "a"), |uri, _| async move {

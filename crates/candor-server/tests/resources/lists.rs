@@ -11,7 +11,7 @@ use crate::common::server;
 use crate::{docs, everywhere, uris};
 
 #[tokio::test(start_paused = true)]
-async fn without_a_uri_clients_get_the_list_to_begin_with() {
+async fn list_without_a_uri_returns_the_top_level() {
     everywhere(docs, async |peer| {
         assert_eq!(uris(&peer.list().await), ["docs:///", "memo:///today"]);
         let result = peer.result("resources/list", &json!({})).await;
@@ -21,7 +21,7 @@ async fn without_a_uri_clients_get_the_list_to_begin_with() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn with_a_uri_they_get_its_direct_children_and_nothing_else() {
+async fn list_with_a_uri_returns_its_direct_children() {
     everywhere(docs, async |peer| {
         let children = peer.children("docs:///").await;
         assert_eq!(uris(&children), ["docs:///report", "docs:///old", "docs:///empty"]);
@@ -31,7 +31,7 @@ async fn with_a_uri_they_get_its_direct_children_and_nothing_else() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_child_is_listed_as_it_is_described() {
+async fn listed_child_equals_its_metadata() {
     everywhere(docs, async |peer| {
         let children = peer.children("docs:///").await;
         for child in children.as_array().unwrap() {
@@ -42,7 +42,7 @@ async fn a_child_is_listed_as_it_is_described() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_empty_folder_has_an_empty_list() {
+async fn empty_folder_has_an_empty_list() {
     everywhere(docs, async |peer| {
         let result = peer.result("resources/list", &json!({"uri": "docs:///empty"})).await;
         assert_eq!(result, json!({"resources": []}));
@@ -81,7 +81,7 @@ impl Resources for Silent {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_cannot_be_listed_is_told_apart_from_what_is_not_there() {
+async fn unlistable_and_missing_resources_have_different_errors() {
     let with_silent = || docs().resources(Silent);
     let not_listable = "This resource has no children to list: its capabilities.list is not true";
     // To official clients, data with a URI means that there is no such resource.
@@ -113,7 +113,7 @@ fn misleading() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn neither_a_media_type_nor_a_slash_makes_a_folder() {
+async fn media_type_and_slash_do_not_make_a_folder() {
     everywhere(misleading, async |peer| {
         for uri in ["docs:///a", "docs:///b/"] {
             assert_eq!(peer.metadata(uri).await["capabilities"]["list"], false);
@@ -126,7 +126,7 @@ async fn neither_a_media_type_nor_a_slash_makes_a_folder() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn list_uri_of_another_type_than_string_is_refused_and_null_counts_as_absent() {
+async fn list_uri_must_be_a_string_or_null() {
     everywhere(docs, async |peer| {
         let default = peer.result("resources/list", &json!({})).await;
         for params in [json!({"uri": null}), json!({"uri": null, "cursor": null})] {
@@ -175,9 +175,9 @@ impl Resources for Numbers {
     }
 }
 
-/// Whoever walks such a tree has to stop by itself; the server answers for each step alone.
+/// A client that walks such a tree must stop by itself. The server answers each step separately.
 #[tokio::test(start_paused = true)]
-async fn a_tree_may_be_endless_and_have_cycles() {
+async fn endless_and_cyclic_trees_are_listed_step_by_step() {
     everywhere(
         || server().resources(Numbers),
         async |peer| {

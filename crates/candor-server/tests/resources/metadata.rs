@@ -13,7 +13,7 @@ use crate::{described, described_json, docs, everywhere, everywhere_knowing, kno
 const METHOD: &str = "resources/metadata";
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_is_described_with_everything_that_is_said_of_it() {
+async fn metadata_returns_all_members_of_a_resource() {
     let report = || {
         server().resources(ResourceSet::new().resource(described(), |_, _| async { Ok("hello") }))
     };
@@ -25,7 +25,7 @@ async fn a_resource_is_described_with_everything_that_is_said_of_it() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn describing_a_resource_does_not_read_it() {
+async fn metadata_does_not_read_the_resource() {
     let reads = Arc::new(AtomicUsize::new(0));
     let count = |reads: &Arc<AtomicUsize>| {
         let reads = reads.clone();
@@ -54,13 +54,13 @@ async fn describing_a_resource_does_not_read_it() {
             assert_eq!(reads.load(Ordering::SeqCst), 0, "{uri}");
         }
         peer.read("docs:///report").await;
-        assert_eq!(reads.load(Ordering::SeqCst), 1, "what counts, counts");
+        assert_eq!(reads.load(Ordering::SeqCst), 1, "reads are counted");
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_is_not_there_is_an_error_with_its_uri_in_both_eras() {
+async fn missing_resource_error_has_the_uri_in_both_eras() {
     everywhere(docs, async |peer| {
         let params = json!({"uri": "docs:///nowhere"});
         let error = peer.error(METHOD, &params, -32602).await;
@@ -70,7 +70,7 @@ async fn a_resource_that_is_not_there_is_an_error_with_its_uri_in_both_eras() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_text_that_is_no_uri_is_told_why_not() {
+async fn invalid_uri_is_refused_with_the_reason() {
     let long = format!("docs:///{}", "a".repeat(9000));
     let cases = [
         ("", "no scheme"),
@@ -95,7 +95,7 @@ async fn a_text_that_is_no_uri_is_told_why_not() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_uri_is_a_text_and_must_be_there() {
+async fn uri_must_be_a_string_and_present() {
     everywhere(docs, async |peer| {
         for params in [
             json!({}),
@@ -116,7 +116,7 @@ async fn a_uri_is_a_text_and_must_be_there() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_may_carry_metadata_of_its_own() {
+async fn request_may_have_its_own_meta() {
     everywhere(docs, async |peer| {
         let params = json!({"uri": "docs:///report", "_meta": {"dev.example/trace": "abc"}});
         let with = peer.result(METHOD, &params).await;
@@ -127,7 +127,7 @@ async fn a_request_may_carry_metadata_of_its_own() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reading_has_no_switch_that_leaves_the_content_out() {
+async fn read_has_no_metadata_only_switch() {
     everywhere(docs, async |peer| {
         let params = json!({"uri": "docs:///report", "metadataOnly": true});
         let result = peer.result("resources/read", &params).await;
@@ -142,7 +142,7 @@ async fn reading_has_no_switch_that_leaves_the_content_out() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn whoever_has_resources_describes_them_even_if_there_are_none_yet() {
+async fn empty_resource_set_still_has_the_resource_methods() {
     everywhere(
         || server().resources(ResourceSet::new()),
         async |peer| {
@@ -156,7 +156,7 @@ async fn whoever_has_resources_describes_them_even_if_there_are_none_yet() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_server_without_resources_has_none_of_their_methods() {
+async fn server_without_resources_has_no_resource_methods() {
     everywhere(
         || server().tool(greet()),
         async |peer| {
@@ -182,7 +182,7 @@ async fn a_server_without_resources_has_none_of_their_methods() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_set_says_of_every_resource_what_can_be_done_with_it() {
+async fn resource_set_states_the_capabilities_of_every_resource() {
     let set = || {
         let resources = ResourceSet::new()
             .folder(

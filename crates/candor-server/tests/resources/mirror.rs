@@ -25,7 +25,7 @@ fn documents() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_listed_resource_has_its_capabilities_and_formats_in_the_mirror() {
+async fn listed_resource_mirrors_capabilities_and_formats_in_meta() {
     everywhere(documents, async |peer| {
         let able = json!({"list": false, "subscribe": false});
         let children = peer.children("docs:///").await;
@@ -44,7 +44,7 @@ async fn a_listed_resource_has_its_capabilities_and_formats_in_the_mirror() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_content_has_all_that_is_said_of_its_resource_in_the_mirror() {
+async fn content_mirrors_its_resource_in_meta() {
     everywhere(documents, async |peer| {
         let content = peer.read("docs:///report").await[0].take();
         let mut said = described_json();
@@ -59,9 +59,9 @@ async fn a_content_has_all_that_is_said_of_its_resource_in_the_mirror() {
     .await;
 }
 
-/// Old clients see what they always saw, in the same members.
+/// Clients without the extension find the standard members unchanged.
 #[tokio::test(start_paused = true)]
-async fn the_published_shapes_are_unchanged() {
+async fn standard_members_are_present_without_the_extension() {
     everywhere(documents, async |peer| {
         let content = peer.read("docs:///report").await[0].take();
         let published = ["uri", "mimeType", "text"].map(|key| content[key].clone());
@@ -78,12 +78,12 @@ async fn the_published_shapes_are_unchanged() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_declares_the_extension_is_spared_the_mirror_but_not_the_formats() {
+async fn extension_drops_the_mirror_but_keeps_the_formats() {
     everywhere_knowing(&knowing(), documents, async |peer| {
         let children = peer.children("docs:///").await;
         assert_eq!(children[0], described_json());
         let formats = json!({EXTENSION: {"formats": ["text/html", "text/markdown"]}});
-        assert_eq!(children[1]["_meta"], formats, "there is no member for them");
+        assert_eq!(children[1]["_meta"], formats, "formats have no member of their own");
         assert_eq!(peer.metadata("docs:///report").await.get("_meta"), None);
         assert_eq!(peer.list().await[0].get("_meta"), None);
         for uri in ["docs:///report", "docs:///page", "docs:///"] {
@@ -97,7 +97,7 @@ async fn who_declares_the_extension_is_spared_the_mirror_but_not_the_formats() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_others_put_in_meta_stays_there() {
+async fn meta_of_the_author_is_preserved() {
     let noted = || {
         let mut memo = Resource::new("memo:///a", "a");
         memo.meta = Some(Object::new().with("dev.example/colour", "red"));

@@ -61,7 +61,7 @@ fn shelf(asked: &Asked, prefix: &'static str, holds: &'static [&'static str]) ->
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_providers_the_one_with_the_longest_prefix_is_asked_first() {
+async fn provider_with_the_longest_prefix_is_asked_first() {
     let asked = Asked::default();
     let shelves = || {
         server()
@@ -88,7 +88,7 @@ async fn of_several_providers_the_one_with_the_longest_prefix_is_asked_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_prefix_ends_where_a_name_ends() {
+async fn prefix_matches_whole_segments_only() {
     let asked = Asked::default();
     let shelves = || {
         server().resources(shelf(&asked, "file:///a", &["x", "a"])).resources(shelf(
@@ -105,13 +105,13 @@ async fn a_prefix_ends_where_a_name_ends() {
         for uri in ["file:///abx", "file:///ab/x", "file:///", "file:///b/a", "dbx:x"] {
             peer.error("resources/metadata", &json!({"uri": uri}), -32602).await;
         }
-        assert_eq!(*asked.lock().unwrap(), [""; 0], "nobody is asked for what is not theirs");
+        assert_eq!(*asked.lock().unwrap(), [""; 0], "no provider is asked for a foreign URI");
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_with_one_prefix_the_first_is_asked_first() {
+async fn first_of_two_equal_prefixes_is_asked_first() {
     let one = |text: &'static str, uri: &str| {
         ResourceSet::new().resource(Resource::new(uri, text), move |_, _| async move { Ok(text) })
     };
@@ -129,7 +129,7 @@ async fn of_two_with_one_prefix_the_first_is_asked_first() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_templates_of_all_are_listed_in_their_order() {
+async fn templates_of_all_providers_are_listed_in_order() {
     let asked = Asked::default();
     let shelves = || {
         server().resources(shelf(&asked, "b:", &[])).resources(ResourceSet::new()).resources(shelf(
@@ -150,7 +150,7 @@ async fn the_templates_of_all_are_listed_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_variable_is_completed_by_the_provider_of_its_template() {
+async fn template_variable_is_completed_by_its_provider() {
     let asked = Asked::default();
     let shelves = || {
         server().resources(shelf(&asked, "a:", &["one"])).resources(shelf(
@@ -200,7 +200,7 @@ impl Resources for Inbox {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_can_say_by_itself_that_its_list_has_changed() {
+async fn provider_can_announce_changes_of_its_list() {
     let inbox = Inbox::default();
     everywhere(
         || server().resources(inbox.clone()),

@@ -47,7 +47,7 @@ fn numbered(under: &str, count: usize) -> Vec<String> {
 }
 
 #[tokio::test(start_paused = true)]
-async fn children_come_page_by_page_and_each_of_them_once() {
+async fn children_are_paged_and_listed_once() {
     everywhere(crowded, async |peer| {
         for method in ["resources/list", "resources/directory/read"] {
             let (sizes, all) = walk(peer, method, Some("a:///")).await;
@@ -59,7 +59,7 @@ async fn children_come_page_by_page_and_each_of_them_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_lists_of_several_providers_are_one_list_in_their_order() {
+async fn lists_of_several_providers_are_joined_in_order() {
     let three = || {
         server()
             .resources(crowd("one:///", 1500))
@@ -78,7 +78,7 @@ async fn the_lists_of_several_providers_are_one_list_in_their_order() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_page_that_ends_with_a_provider_is_followed_by_the_next_providers() {
+async fn page_that_ends_with_a_provider_continues_with_the_next() {
     let two = || server().resources(crowd("one:///", 1000)).resources(crowd("two:///", 1));
     everywhere(two, async |peer| {
         let (sizes, all) = walk(peer, "resources/list", None).await;
@@ -105,7 +105,7 @@ async fn refused(peer: &mut Peer<'_>, uri: Option<&str>, cursor: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_fits_the_list_that_it_was_made_for_and_no_other() {
+async fn cursor_is_valid_only_for_its_own_list() {
     everywhere(crowded, async |peer| {
         let of_a = cursor(peer, "resources/list", &json!({"uri": "a:///"})).await;
         let of_b = cursor(peer, "resources/list", &json!({"uri": "b:///"})).await;
@@ -129,7 +129,7 @@ async fn a_cursor_fits_the_list_that_it_was_made_for_and_no_other() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_cursor_of_another_methods_list_is_refused() {
+async fn cursor_of_another_method_is_refused() {
     let templates = || {
         let set = (0..1001).fold(crowd("a:///", 1001), |set, n| {
             let template = ResourceTemplate::new(format!("t{n}:///{{x}}"), n.to_string());
@@ -150,7 +150,7 @@ async fn the_cursor_of_another_methods_list_is_refused() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_that_was_changed_cut_or_made_up_is_refused() {
+async fn forged_or_truncated_cursor_is_refused() {
     everywhere(crowded, async |peer| {
         let genuine = cursor(peer, "resources/list", &json!({"uri": "b:///"})).await;
         let mut useless = forgeries(&genuine);
@@ -165,13 +165,13 @@ async fn a_cursor_that_was_changed_cut_or_made_up_is_refused() {
         }
         let params = json!({"uri": "b:///", "cursor": genuine});
         let page = peer.result("resources/list", &params).await;
-        assert_eq!(uris(&page["resources"]), ["b:///1000"], "and the genuine one still fits");
+        assert_eq!(uris(&page["resources"]), ["b:///1000"], "the genuine cursor is still valid");
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_cursor_of_a_server_with_another_secret_is_refused() {
+async fn cursor_of_a_server_with_another_secret_is_refused() {
     let secret = |digits: &str| Secret::from_lines(&digits.repeat(32)).unwrap();
     let elsewhere = crowded().secret(secret("ab")).build().unwrap();
     let same = crowded().secret(secret("cd")).build().unwrap();
@@ -189,7 +189,10 @@ async fn a_cursor_of_a_server_with_another_secret_is_refused() {
             refused(peer, Some("a:///"), &foreign).await;
             let params = json!({"uri": "a:///", "cursor": shared});
             let page = peer.result("resources/list", &params).await;
-            assert_eq!(page["resources"][0]["uri"], "a:///1000", "instances share their cursors");
+            assert_eq!(
+                page["resources"][0]["uri"], "a:///1000",
+                "servers with one secret share their cursors"
+            );
         },
     )
     .await;

@@ -23,7 +23,7 @@ fn contexts() -> ResourceSet {
 
 // Collection/List, 65 %
 #[tokio::test(start_paused = true)]
-async fn a_collection_is_a_folder() {
+async fn collection_is_served_as_a_folder() {
     everywhere(
         || server().resources(contexts()),
         async |peer| {
@@ -51,7 +51,7 @@ fn item() -> ResourceSet {
 
 // Test/Example, 20 %
 #[tokio::test(start_paused = true)]
-async fn text_and_blob_of_one_item_are_its_formats() {
+async fn text_and_blob_of_one_item_are_two_formats() {
     everywhere(
         || server().resources(item()),
         async |peer| {
@@ -79,7 +79,7 @@ fn guide() -> ResourceSet {
 
 // Composite/Sectioned, 8 %
 #[tokio::test(start_paused = true)]
-async fn a_guide_in_sections_is_a_folder_of_sections() {
+async fn guide_is_served_as_a_folder_of_sections() {
     everywhere(
         || server().resources(guide()),
         async |peer| {
@@ -109,7 +109,7 @@ fn gyazo() -> ResourceSet {
 
 // Resource + Metadata, 6 %. What describes the picture is its metadata; as markdown, it is another format of it.
 #[tokio::test(start_paused = true)]
-async fn a_picture_with_its_description_is_one_resource() {
+async fn picture_and_description_are_one_resource() {
     everywhere(
         || server().resources(gyazo()),
         async |peer| {
@@ -120,7 +120,7 @@ async fn a_picture_with_its_description_is_one_resource() {
             assert_eq!(
                 peer.metadata("gyazo:///42").await["title"],
                 "A cat",
-                "and without the picture"
+                "the metadata has it without the picture"
             );
         },
     )
@@ -128,7 +128,7 @@ async fn a_picture_with_its_description_is_one_resource() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_template_stands_for_resources_that_nobody_lists() {
+async fn template_serves_resources_that_are_not_listed() {
     let days = || {
         let family = ResourceTemplate::new("memo:///{day}", "memo");
         let set = ResourceSet::new().template(family, |_, variables, _| async move {

@@ -85,7 +85,7 @@ impl<'a> Visitor<'a> {
 }
 
 #[tokio::test]
-async fn whoever_has_a_resource_lists_describes_and_reads_it() {
+async fn principal_with_access_can_list_describe_and_read() {
     let site = Site::guarded(server().resources(House));
     for alice in Visitor::both_eras(&site, "alice").await {
         let listed = alice.ask("resources/list", &json!({})).await;
@@ -100,7 +100,7 @@ async fn whoever_has_a_resource_lists_describes_and_reads_it() {
 }
 
 #[tokio::test]
-async fn for_everybody_else_it_is_as_if_it_were_not_there() {
+async fn resource_is_missing_for_principals_without_access() {
     let site = Site::guarded(server().resources(House));
     for bob in Visitor::both_eras(&site, "bob").await {
         let listed = bob.ask("resources/list", &json!({})).await;
@@ -115,7 +115,7 @@ async fn for_everybody_else_it_is_as_if_it_were_not_there() {
                 refused.push(answer["error"].take());
             }
             assert_eq!(refused[0]["message"], "Resource not found");
-            // Not even the error tells what is hidden from what does not exist.
+            // The error does not distinguish hidden from missing resources.
             assert_eq!((&refused[0], &refused[1]), (&refused[2], &refused[2]), "{method}");
         }
         let read = bob.ask("resources/read", &json!({"uri": DOOR})).await;
@@ -124,7 +124,7 @@ async fn for_everybody_else_it_is_as_if_it_were_not_there() {
 }
 
 #[tokio::test]
-async fn nobody_watches_what_it_does_not_have() {
+async fn principal_without_access_cannot_subscribe() {
     let site = Site::guarded(server().resources(House));
     let [bob, _] = Visitor::both_eras(&site, "bob").await;
     let refused = bob.ask("resources/subscribe", &json!({"uri": GOLD})).await;
@@ -142,7 +142,7 @@ async fn nobody_watches_what_it_does_not_have() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_same_holds_over_stdio() {
+async fn resource_is_missing_over_stdio_without_access() {
     let mut tester = Client::initialized(server().resources(House)).await;
     for (id, method) in
         ["resources/metadata", "resources/read", "resources/subscribe"].into_iter().enumerate()

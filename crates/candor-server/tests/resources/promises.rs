@@ -110,7 +110,7 @@ async fn broken(peer: &mut Peer<'_>, log: &Log, method: &str, params: &Value, wo
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_that_it_can_be_listed_must_have_a_list() {
+async fn listable_resource_without_children_is_an_internal_error() {
     let log = Log::capture();
     everywhere(offering().server(), async |peer| {
         for method in ["resources/list", "resources/directory/read"] {
@@ -122,7 +122,7 @@ async fn who_says_that_it_can_be_listed_must_have_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_is_not_its_own_child() {
+async fn resource_that_lists_itself_is_an_internal_error() {
     let log = Log::capture();
     let narcissist = Boaster { children: Some(Listing::whole(vec![root()])), ..offering() };
     everywhere(narcissist.server(), async |peer| {
@@ -132,7 +132,7 @@ async fn a_resource_is_not_its_own_child() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_list_that_does_not_move_on_is_ended() {
+async fn list_whose_cursor_does_not_advance_is_an_internal_error() {
     let stuck = Listing { resources: Vec::new(), next: Some("here".to_owned()) };
     let boaster = Boaster { children: Some(stuck.clone()), list: stuck, ..offering() };
     let log = Log::capture();
@@ -148,14 +148,14 @@ async fn a_list_that_does_not_move_on_is_ended() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_says_that_it_can_be_watched_must_be_watchable() {
+async fn watchable_resource_that_cannot_be_watched_is_refused() {
     let log = Log::capture();
     let words = "says that it can be watched, and then is not";
     everywhere(offering().server(), async |peer| {
         if peer.era == Era::Legacy {
             broken(peer, &log, "resources/subscribe", &json!({"uri": ROOT}), words).await;
         } else {
-            assert_eq!(peer.watch(&[ROOT]).await, [""; 0], "that era refuses by leaving out");
+            assert_eq!(peer.watch(&[ROOT]).await, [""; 0], "the modern era refuses by omission");
             let lines = log.take();
             assert!(lines.iter().any(|line| line.contains(words)), "{lines:?}");
         }
@@ -170,7 +170,7 @@ fn empty_handed() -> Boaster {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_cannot_do_what_its_provider_does_not_offer() {
+async fn capability_that_the_provider_does_not_offer_is_dropped() {
     let log = Log::capture();
     everywhere(empty_handed().server(), async |peer| {
         let neither = json!({"list": false, "subscribe": false});
@@ -186,7 +186,7 @@ async fn a_resource_cannot_do_what_its_provider_does_not_offer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_content_cannot_claim_it_either() {
+async fn capability_of_a_content_is_dropped_if_not_offered() {
     everywhere(empty_handed().server(), async |peer| {
         let content = peer.read(ROOT).await[0].take();
         assert_eq!(content["capabilities"], json!({"list": false, "subscribe": false}));
@@ -195,7 +195,7 @@ async fn a_content_cannot_claim_it_either() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn beneath_a_folder_nobody_claims_more_either() {
+async fn capability_of_a_child_is_dropped_if_not_offered() {
     let bold = Resource::new("boast:///bold", "bold").listable().watchable();
     let offers = Offers { children: true, ..Offers::default() };
     let boaster = Boaster { offers, children: Some(Listing::whole(vec![bold])), ..offering() };
@@ -207,7 +207,7 @@ async fn beneath_a_folder_nobody_claims_more_either() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn why_a_provider_failed_stays_in_the_log() {
+async fn reason_of_a_provider_failure_is_only_in_the_log() {
     let log = Log::capture();
     let failing = Boaster { mood: Mood::Failing, ..offering() };
     everywhere(failing.server(), async |peer| {
@@ -222,7 +222,7 @@ async fn why_a_provider_failed_stays_in_the_log() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_does_not_answer_is_not_waited_for_for_ever() {
+async fn provider_that_does_not_answer_times_out() {
     let log = Log::capture();
     let slow = Boaster { mood: Mood::Stalling, ..offering() };
     everywhere(slow.server(), async |peer| {
@@ -232,14 +232,14 @@ async fn a_provider_that_does_not_answer_is_not_waited_for_for_ever() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_panics_fails_alone() {
+async fn panicking_provider_leaves_the_server_running() {
     let panicking = Boaster { mood: Mood::Panicking, ..offering() };
     everywhere(panicking.server(), async |peer| {
         for method in ["resources/metadata", "resources/read", "resources/list"] {
             let error = peer.error(method, &json!({"uri": ROOT}), -32603).await;
             assert!(!error.to_string().contains("password"), "{error}");
         }
-        assert_eq!(peer.list().await, json!([]), "and the server goes on");
+        assert_eq!(peer.list().await, json!([]), "the server keeps running");
     })
     .await;
 }

@@ -53,9 +53,9 @@ impl Resources for Calendar {
     }
 }
 
-// A collection that nobody has in memory, of which a read gives the next few
+// A collection that is not in memory. A read returns the next few.
 #[tokio::test(start_paused = true)]
-async fn a_large_collection_is_read_in_part_and_listed_in_pages() {
+async fn large_collection_is_read_in_part_and_listed_in_pages() {
     everywhere(
         || server().resources(Calendar),
         async |peer| {
@@ -112,7 +112,7 @@ impl Resources for Drive {
 
 // Batch Fetch, 8 %
 #[tokio::test(start_paused = true)]
-async fn a_batch_is_a_resource_that_lists_what_was_asked_for() {
+async fn batch_resource_lists_the_requested_items() {
     everywhere(
         || server().resources(Drive),
         async |peer| {
@@ -163,7 +163,7 @@ impl Resources for Search {
 
 // Search Results, 4 %
 #[tokio::test(start_paused = true)]
-async fn a_search_is_a_resource_that_lists_what_was_found() {
+async fn search_resource_lists_its_results() {
     let search = || {
         let documents = (0..10).fold(ResourceSet::new(), |set, n| {
             let document = Resource::new(format!("doc:{n}"), format!("document {n}"));
@@ -222,7 +222,7 @@ impl Resources for Build {
 
 // Header + Items, 4 %
 #[tokio::test(start_paused = true)]
-async fn a_header_is_a_folders_own_content_and_the_items_are_its_children() {
+async fn header_is_the_folders_content_and_items_are_children() {
     everywhere(
         || server().resources(Build),
         async |peer| {

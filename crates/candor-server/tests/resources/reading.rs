@@ -18,7 +18,7 @@ pub(crate) fn metadata_of(content: &Value) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_content_is_its_resource_with_a_text() {
+async fn content_is_the_metadata_of_its_resource_plus_text() {
     let one = || {
         server().resources(ResourceSet::new().resource(described(), |_, _| async { Ok("hello") }))
     };
@@ -32,7 +32,7 @@ async fn a_content_is_its_resource_with_a_text() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_is_no_text_is_a_blob_and_its_size_is_that_of_the_bytes() {
+async fn binary_content_is_a_blob_with_its_decoded_size() {
     let bytes = || {
         let picture = Resource::new("docs:///dot", "dot").of_type("image/png");
         let set =
@@ -49,7 +49,7 @@ async fn what_is_no_text_is_a_blob_and_its_size_is_that_of_the_bytes() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn reading_listing_and_describing_say_the_same_of_a_resource() {
+async fn read_list_and_metadata_agree_on_a_resource() {
     everywhere_knowing(&knowing(), docs, async |peer| {
         let content = metadata_of(&peer.read("docs:///report").await[0]);
         assert_eq!(content, described_json());
@@ -73,9 +73,9 @@ impl Resources for Clock {
     }
 }
 
-// Of the same time
+// Content and metadata are of the same time.
 #[tokio::test(start_paused = true)]
-async fn a_content_has_the_metadata_of_the_moment_it_was_read() {
+async fn content_has_the_metadata_of_the_time_of_the_read() {
     everywhere(
         || server().resources(Clock(Default::default())),
         async |peer| {
@@ -97,7 +97,7 @@ fn two_of_one_uri() -> Server {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_resources_with_one_uri_the_first_is_read_and_described() {
+async fn first_of_two_equal_uris_is_read_and_described() {
     everywhere(two_of_one_uri, async |peer| {
         assert_eq!(peer.read("docs:///a").await[0]["text"], "first");
         assert_eq!(peer.metadata("docs:///a").await["name"], "first");
@@ -106,7 +106,7 @@ async fn of_two_resources_with_one_uri_the_first_is_read_and_described() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_two_resources_with_one_uri_only_the_first_is_listed() {
+async fn only_the_first_of_two_equal_uris_is_listed() {
     everywhere(two_of_one_uri, async |peer| {
         let list = peer.list().await;
         assert_eq!(uris(&list), ["docs:///a"]);

@@ -53,7 +53,7 @@ fn html() -> ResourceContents {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_whole_result_is_passed_on() {
+async fn complete_read_result_is_passed_unchanged() {
     let result = read(Some("text/plain"), || {
         let mut result = ReadResourceResult::new(vec![html()]);
         result.meta = Some(candor_server::protocol::json::Object::new().with("dev.example/n", &1));
@@ -65,7 +65,7 @@ async fn a_whole_result_is_passed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn contents_are_wrapped_alone_or_as_a_list() {
+async fn one_content_or_a_list_becomes_a_result() {
     let alone = read(None, html).await;
     assert_eq!(one(&alone), (&json!("text/html"), &json!("<p>"), &json!(null)));
     let blob = read(None, || ResourceContents::of_blob(URI, "image/png", "AA==")).await;
@@ -77,7 +77,7 @@ async fn contents_are_wrapped_alone_or_as_a_list() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_object_is_contents_if_it_has_their_members_and_else_json() {
+async fn object_is_contents_if_its_members_match_else_json() {
     let text = read(None, || json!({"text": "hi", "mimeType": "text/x"})).await;
     assert_eq!(one(&text), (&json!("text/x"), &json!("hi"), &json!(null)));
     let blob = read(Some("image/png"), || json!({"blob": "AA=="})).await;
@@ -90,7 +90,7 @@ async fn an_object_is_contents_if_it_has_their_members_and_else_json() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn bytes_are_a_blob_and_strings_are_text_of_their_own_types_unless_one_was_declared() {
+async fn bytes_and_strings_get_default_types_unless_one_is_declared() {
     let png = || vec![0x89_u8, 0x50, 0x4e, 0x47];
     let bytes = read(None, png).await;
     assert_eq!(one(&bytes), (&json!("application/octet-stream"), &json!(null), &json!("iVBORw==")));
@@ -107,7 +107,7 @@ struct Config {
 }
 
 #[tokio::test(start_paused = true)]
-async fn values_are_their_json_or_their_printed_form() {
+async fn values_are_returned_as_json_or_printed_text() {
     let config = || AsJson(Config { debug: true, retries: 3 });
     let as_json = json!(r#"{"debug":true,"retries":3}"#);
     assert_eq!(

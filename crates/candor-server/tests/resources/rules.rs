@@ -83,26 +83,26 @@ async fn breaks(contents: Vec<ResourceContents>, words: &str) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_is_read_as_at_least_one_content() {
+async fn read_without_contents_is_refused() {
     breaks(vec![], "no contents").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_cannot_be_listed_is_read_under_its_own_uri() {
+async fn unlistable_resource_may_only_return_its_own_uri() {
     breaks(vec![text("odd:///other", "text/plain")], "its own URI only").await;
     let both = vec![text(URI, "text/plain"), text("odd:///other", "text/html")];
     breaks(both, "odd:///other").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_several_contents_each_has_a_format_of_its_own() {
+async fn contents_of_one_uri_need_distinct_formats() {
     breaks(vec![text(URI, "text/plain"), text(URI, "text/plain")], "two contents").await;
     let untyped = changed(|content| content.mime_type = None);
     breaks(vec![text(URI, "text/plain"), untyped], "needs its mimeType").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_formats_agree_on_what_the_resource_is() {
+async fn formats_must_agree_on_the_metadata() {
     let other = || Some("other".to_owned());
     for (content, member) in [
         (changed(|content| content.name = other()), "name"),
@@ -115,12 +115,12 @@ async fn the_formats_agree_on_what_the_resource_is() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_content_does_not_contradict_its_resource() {
+async fn content_must_agree_with_its_resource() {
     breaks(vec![changed(|content| content.title = Some("other".to_owned()))], "title").await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_size_is_that_of_the_content_it_stands_beside() {
+async fn declared_size_must_match_the_content() {
     let sized = changed(|content| content.size = Some(6.into()));
     breaks(vec![sized], "says that it has 6 bytes, and has 5").await;
     let mut encoded = blob("AAAA");
@@ -129,26 +129,26 @@ async fn a_size_is_that_of_the_content_it_stands_beside() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_content_is_either_text_or_blob() {
+async fn content_must_be_either_text_or_blob() {
     breaks(vec![ResourceContents::new(URI)], "either text or blob").await;
     breaks(vec![changed(|content| content.blob = Some(String::new()))], "either text or blob")
         .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_blob_is_base64() {
+async fn blob_must_be_base64() {
     for broken in ["a", "a b=", "====", "AAA", "AA-_", "AA==AA=="] {
         breaks(vec![blob(broken)], "not Base64").await;
     }
 }
 
 #[tokio::test(start_paused = true)]
-async fn what_does_not_say_its_capabilities_may_give_other_uris() {
+async fn resource_without_capabilities_may_return_other_uris() {
     everywhere(silent(), async |peer| {
         let contents = peer.read(URI).await;
         assert_eq!(uris(&contents), [URI, "odd:///other"]);
         assert_eq!(contents[0]["name"], "report");
-        assert_eq!(contents[0].get("capabilities"), None, "nobody has said");
+        assert_eq!(contents[0].get("capabilities"), None, "none are declared");
     })
     .await;
 }
@@ -172,7 +172,7 @@ async fn warnings_about(serving: impl Fn() -> Server, check: impl Fn(Vec<String>
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_does_not_say_its_capabilities_is_warned_of_it_once() {
+async fn missing_capabilities_are_logged_once() {
     warnings_about(silent(), |lines| {
         let warns = |line: &&String| {
             line.starts_with("WARN")
@@ -183,13 +183,13 @@ async fn who_does_not_say_its_capabilities_is_warned_of_it_once() {
     })
     .await;
     warnings_about(odd(report(), vec![text(URI, "text/plain")]), |lines| {
-        assert!(lines.is_empty(), "who says them is not: {lines:?}");
+        assert!(lines.is_empty(), "declared capabilities are not logged: {lines:?}");
     })
     .await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_gives_other_uris_is_warned_once_that_this_is_deprecated_and_what_to_do() {
+async fn deprecated_other_uris_are_logged_once_with_advice() {
     warnings_about(silent(), |lines| {
         let warns = |line: &&String| line.contains("deprecated") && line.contains("listable");
         assert_eq!(lines.iter().filter(warns).count(), 1, "{lines:?}");
@@ -198,7 +198,7 @@ async fn who_gives_other_uris_is_warned_once_that_this_is_deprecated_and_what_to
 }
 
 #[tokio::test(start_paused = true)]
-async fn metadata_of_the_result_and_of_contents_passes() {
+async fn meta_of_results_and_contents_is_passed_on() {
     let mut gives = ReadResourceResult::new(vec![changed(|content| {
         content.meta = Some(Object::new().with("dev.example/page", &7));
     })]);

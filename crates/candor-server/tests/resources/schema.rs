@@ -20,7 +20,7 @@ fn survives<T: Decode + Serialize>(value: &Value) {
 }
 
 #[test]
-fn a_resource_has_the_members_of_the_seed() {
+fn resource_round_trips_with_all_members() {
     assert_eq!(serde_json::to_value(described()).unwrap(), described_json());
     survives::<Resource>(&described_json());
     survives::<Resource>(&json!({"uri": "docs:///a", "name": "a"}));
@@ -29,7 +29,7 @@ fn a_resource_has_the_members_of_the_seed() {
 }
 
 #[test]
-fn a_content_is_a_resource_with_a_text_or_a_blob() {
+fn contents_round_trip_as_a_resource_with_text_or_blob() {
     for (member, value) in [("text", "hello"), ("blob", "aGVsbG8=")] {
         let mut content = described_json();
         content[member] = json!(value);
@@ -38,7 +38,7 @@ fn a_content_is_a_resource_with_a_text_or_a_blob() {
 }
 
 #[test]
-fn contents_of_old_peers_have_no_name() {
+fn contents_without_name_and_capabilities_round_trip() {
     let old = json!({"uri": "docs:///a", "mimeType": "text/plain", "text": "a"});
     let content: ResourceContents = decoded(&old).unwrap();
     assert_eq!((content.name, content.capabilities.is_none()), (None, true));
@@ -46,7 +46,7 @@ fn contents_of_old_peers_have_no_name() {
 }
 
 #[test]
-fn capabilities_may_be_absent_partial_or_from_the_future() {
+fn absent_partial_and_unknown_capabilities_are_decoded() {
     let resource = |capabilities: &Value| json!({"uri": "docs:///a", "name": "a", "capabilities": capabilities});
     for (capabilities, listable, watchable) in [
         (json!({}), false, false),
@@ -61,11 +61,11 @@ fn capabilities_may_be_absent_partial_or_from_the_future() {
         survives::<Resource>(&value);
     }
     let silent: Resource = decoded(&json!({"uri": "docs:///a", "name": "a"})).unwrap();
-    assert!(!silent.is_listable() && !silent.is_watchable(), "silence is no yes");
+    assert!(!silent.is_listable() && !silent.is_watchable(), "absent means no");
 }
 
 #[test]
-fn members_that_nobody_knows_are_kept() {
+fn unknown_members_are_preserved() {
     let mut value = described_json();
     value["checksum"] = json!({"sha256": "abc"});
     survives::<Resource>(&value);
@@ -76,7 +76,7 @@ fn members_that_nobody_knows_are_kept() {
 }
 
 #[test]
-fn requests_and_results_have_the_members_of_the_seed() {
+fn requests_and_results_round_trip() {
     survives::<ResourceMetadataResult>(&json!({"resource": described_json(), "_meta": {"a": 1}}));
     for params in [json!({}), json!({"uri": "docs:///"}), json!({"uri": "docs:///", "cursor": "c"})]
     {

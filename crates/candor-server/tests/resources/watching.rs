@@ -76,7 +76,7 @@ impl Resources for Sensors {
 }
 
 #[tokio::test(start_paused = true)]
-async fn who_watches_a_resource_hears_of_its_changes_and_of_no_others() {
+async fn watcher_receives_changes_of_its_resources_only() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -96,7 +96,7 @@ async fn who_watches_a_resource_hears_of_its_changes_and_of_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn of_what_is_wanted_only_what_can_be_watched_is_honoured() {
+async fn only_watchable_resources_are_honored() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -118,9 +118,9 @@ async fn of_what_is_wanted_only_what_can_be_watched_is_honoured() {
     .await;
 }
 
-/// Ten thousand in each of a thousand streams would be millions.
+/// Ten thousand per stream, in a thousand streams, would be millions.
 #[tokio::test(start_paused = true)]
-async fn all_together_watch_as_much_as_there_is_room_for() {
+async fn watches_beyond_the_server_capacity_are_not_honored() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server().limits(|limits| limits.watched = 2),
@@ -128,12 +128,16 @@ async fn all_together_watch_as_much_as_there_is_room_for() {
             let wanted = ["sensor:2", "sensor:4", "sensor:6"];
             assert_eq!(peer.watch(&wanted).await, wanted[..2]);
             if peer.era == Era::Legacy {
-                assert_eq!(peer.watch(&wanted).await, wanted[..2], "again needs no more room");
+                assert_eq!(
+                    peer.watch(&wanted).await,
+                    wanted[..2],
+                    "a second time needs no more capacity"
+                );
             }
             assert_eq!(sensors.watched(), 2);
             peer.unwatch(&wanted[..2]).await;
             sensors.are_left_alone().await;
-            assert_eq!(peer.watch(&wanted[2..]).await, wanted[2..], "there is room again");
+            assert_eq!(peer.watch(&wanted[2..]).await, wanted[2..], "capacity is free again");
             peer.hang_up().await;
             sensors.are_left_alone().await;
         },
@@ -142,14 +146,14 @@ async fn all_together_watch_as_much_as_there_is_room_for() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_is_told_why_it_cannot_watch() {
+async fn refused_subscription_states_the_reason() {
     let sensors = Sensors::default();
     let not_watchable = "This resource cannot be watched: its capabilities.subscribe is not true";
     everywhere(
         || sensors.server(),
         async |peer| {
             if peer.era == Era::Modern {
-                // That era has no such method; it refuses by leaving out.
+                // The modern era has no such method. It refuses by omission.
                 peer.error("resources/subscribe", &json!({"uri": "sensor:2"}), -32601).await;
                 return;
             }
@@ -172,10 +176,10 @@ async fn a_session_is_told_why_it_cannot_watch() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn where_nothing_can_be_watched_nobody_can_subscribe() {
+async fn subscribe_is_not_found_if_nothing_is_watchable() {
     let fixed = || {
         let memo = Resource::new("memo:///a", "a").watchable();
-        // The set does not watch it, whatever the resource says.
+        // The set does not watch it, although the resource claims it.
         server().resources(ResourceSet::new().resource(memo, |_, _| async { Ok("a") }))
     };
     everywhere(fixed, async |peer| {
@@ -191,7 +195,7 @@ async fn where_nothing_can_be_watched_nobody_can_subscribe() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_provider_is_told_when_nobody_watches_any_more() {
+async fn provider_watch_ends_with_the_last_subscription() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -205,7 +209,7 @@ async fn the_provider_is_told_when_nobody_watches_any_more() {
                 peer.hears_nothing().await;
             }
             peer.watch(&["sensor:4"]).await;
-            assert_eq!(sensors.watched(), 1, "and it can be watched again");
+            assert_eq!(sensors.watched(), 1, "the resource can be watched again");
             peer.engine.changes().resource("sensor:4");
             assert_eq!(peer.hears().await, "sensor:4");
             peer.unwatch(&["sensor:4"]).await;
@@ -216,7 +220,7 @@ async fn the_provider_is_told_when_nobody_watches_any_more() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_provider_is_told_when_a_client_hangs_up() {
+async fn provider_watch_ends_when_the_client_disconnects() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -231,7 +235,7 @@ async fn the_provider_is_told_when_a_client_hangs_up() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn unsubscribing_from_one_resource_leaves_the_others_watched() {
+async fn unsubscribe_leaves_other_resources_watched() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -254,7 +258,7 @@ async fn unsubscribing_from_one_resource_leaves_the_others_watched() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn subscribing_twice_is_watching_once() {
+async fn duplicate_subscription_is_watched_once() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -275,7 +279,7 @@ async fn subscribing_twice_is_watching_once() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_the_server_ends_what_it_watches() {
+async fn server_stop_ends_its_watches() {
     let sensors = Sensors::default();
     everywhere(
         || sensors.server(),
@@ -293,9 +297,9 @@ async fn the_end_of_the_server_ends_what_it_watches() {
     .await;
 }
 
-/// Its time passes by the system's clock, so this test waits.
+/// A session expires by the system clock, so this test waits.
 #[tokio::test]
-async fn a_session_that_was_forgotten_watches_no_more_once_another_comes() {
+async fn expired_session_stops_watching_when_another_opens() {
     const IDLE: Duration = Duration::from_millis(300);
     let sensors = Sensors::default();
     let site = Site::of(sensors.server().limits(|l| l.session_idle = IDLE));
@@ -308,9 +312,9 @@ async fn a_session_that_was_forgotten_watches_no_more_once_another_comes() {
     sensors.are_left_alone().await;
 }
 
-/// A provider that takes its time to watch something holds up whoever asked for it, and nobody else.
+/// A slow provider delays only the request that asked for the watch.
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_is_slow_to_watch_does_not_hold_up_the_connection() {
+async fn slow_provider_watch_does_not_block_the_connection() {
     let sensors = Sensors::default();
     let mut client = Client::initialized(sensors.server()).await;
     client.send(&request(1, "resources/subscribe", &json!({"uri": "sensor:40404"}))).await;

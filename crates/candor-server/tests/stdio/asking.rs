@@ -13,7 +13,7 @@ fn form() -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_client_is_asked_while_its_call_waits() {
+async fn legacy_client_is_asked_during_its_call() {
     let mut client = Client::initialized(server().tool(ask_name())).await;
     client.send(&call(1, "ask_name")).await;
     let question = client.next().await;
@@ -22,7 +22,7 @@ async fn a_legacy_client_is_asked_while_its_call_waits() {
         json!({"jsonrpc": "2.0", "id": question["id"], "method": "elicitation/create", "params": form()})
     );
     client.expect_silence().await;
-    // An answer to a question that nobody asked changes nothing.
+    // An answer to an unknown question is ignored.
     client.send(&json!({"jsonrpc": "2.0", "id": "nobody", "result": {"action": "decline"}})).await;
     let answer = json!({"action": "accept", "content": {"name": "Ada"}});
     client.send(&json!({"jsonrpc": "2.0", "id": question["id"], "result": answer})).await;
@@ -30,7 +30,7 @@ async fn a_legacy_client_is_asked_while_its_call_waits() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_client_may_decline_refuse_or_answer_nonsense() {
+async fn legacy_client_can_decline_refuse_or_answer_wrongly() {
     let mut client = Client::initialized(server().tool(ask_name())).await;
     for (id, outcome, expected) in [
         (1, json!({"result": {"action": "decline"}}), "Hello, stranger!"),
@@ -55,7 +55,7 @@ async fn a_legacy_client_may_decline_refuse_or_answer_nonsense() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_call_that_is_taken_back_takes_its_question_back() {
+async fn cancelled_legacy_call_cancels_its_question() {
     let mut client = Client::initialized(server().tool(ask_name())).await;
     client.send(&call(1, "ask_name")).await;
     let question = client.next().await;
@@ -67,7 +67,7 @@ async fn a_legacy_call_that_is_taken_back_takes_its_question_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_stays_open_too_long_is_taken_back_and_the_call_says_so() {
+async fn unanswered_question_is_cancelled_and_fails_the_call() {
     let patience = std::time::Duration::from_secs(2);
     let server = server().tool(ask_name()).limits(|l| l.question = patience);
     let mut client = Client::initialized(server).await;
@@ -82,7 +82,7 @@ async fn a_question_that_stays_open_too_long_is_taken_back_and_the_call_says_so(
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_client_gets_the_question_as_a_result_and_brings_the_answer() {
+async fn modern_question_is_a_result_answered_by_a_retry() {
     let mut client = Client::of(server().tool(ask_name()));
     let first = client.ask(&modern_call(1, "ask_name")).await;
     let result = &first["result"];
@@ -114,7 +114,7 @@ async fn a_modern_client_gets_the_question_as_a_result_and_brings_the_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_client_that_cannot_be_asked_hears_what_it_would_have_to_declare() {
+async fn missing_client_capability_is_named_in_the_error() {
     let mut client = Client::of(server().tool(ask_name()));
     let mut asked = modern_call(1, "ask_name");
     asked["params"]["_meta"]["io.modelcontextprotocol/clientCapabilities"] = json!({});

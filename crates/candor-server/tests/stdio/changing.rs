@@ -30,7 +30,7 @@ fn done(id: u64) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_hears_of_the_resources_it_subscribed_to_and_of_no_others() {
+async fn session_receives_changes_of_subscribed_resources_only() {
     let engine = engine();
     let mut client = Client::connect(&engine);
     client.initialize("2025-11-25").await;
@@ -51,7 +51,7 @@ async fn a_session_hears_of_the_resources_it_subscribed_to_and_of_no_others() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_resource_that_cannot_be_watched_cannot_be_subscribed_to() {
+async fn unwatchable_resource_cannot_be_subscribed_to() {
     let mut client = Client::connect(&engine());
     client.initialize("2025-11-25").await;
     let answer =
@@ -61,7 +61,7 @@ async fn a_resource_that_cannot_be_watched_cannot_be_subscribed_to() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_hears_that_the_tools_have_changed() {
+async fn initialized_session_is_notified_of_tool_changes() {
     let engine = engine();
     let mut client = Client::connect(&engine);
     engine.changes().tools();
@@ -103,7 +103,7 @@ fn result_of_listening(id: u64) -> Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_subscription_is_acknowledged_and_tags_what_it_says() {
+async fn modern_subscription_is_acknowledged_and_tags_notifications() {
     let engine = engine();
     let mut client = listening(&engine, 7).await;
     engine.changes().prompts();
@@ -122,7 +122,7 @@ async fn a_modern_subscription_is_acknowledged_and_tags_what_it_says() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_subscription_that_is_taken_back_falls_silent_without_an_answer() {
+async fn cancelled_modern_subscription_ends_without_a_result() {
     let engine = engine();
     let mut client = listening(&engine, 7).await;
     client.send(&cancelled(7)).await;
@@ -133,13 +133,13 @@ async fn a_modern_subscription_that_is_taken_back_falls_silent_without_an_answer
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_subscription_ends_with_a_result_when_the_input_ends() {
+async fn modern_subscription_ends_with_a_result_at_end_of_input() {
     let client = listening(&engine(), 7).await;
     assert_eq!(client.end().await, [result_of_listening(7)]);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_subscription_ends_with_a_result_when_the_server_stops() {
+async fn modern_subscription_ends_with_a_result_at_server_stop() {
     let engine = engine();
     let mut client = listening(&engine, 7).await;
     engine.stop();
@@ -147,7 +147,7 @@ async fn a_modern_subscription_ends_with_a_result_when_the_server_stops() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_end_of_one_connection_leaves_the_subscriptions_of_another_open() {
+async fn end_of_a_connection_leaves_other_subscriptions_open() {
     let engine = engine();
     let (one, mut other) = (listening(&engine, 1).await, listening(&engine, 2).await);
     assert_eq!(one.end().await, [result_of_listening(1)]);
@@ -159,7 +159,7 @@ async fn the_end_of_one_connection_leaves_the_subscriptions_of_another_open() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn one_connection_after_another_can_listen() {
+async fn successive_connections_can_subscribe() {
     let engine = engine();
     for id in [1, 2] {
         let mut client = listening(&engine, id).await;

@@ -12,13 +12,13 @@ use crate::client::{Client, call, cancelled, modern, modern_call, request, said,
 use crate::tools::{Gate, ask_name, server, tool};
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_runs_when_the_input_ends_still_gets_its_answer() {
+async fn running_call_is_answered_after_the_input_ends() {
     let gate = Gate::new();
     let mut client = Client::initialized(server().tool(gate.tool())).await;
     client.send(&call(1, "wait")).await;
     gate.began().await;
     let (rest, ()) = tokio::join!(client.end(), async {
-        // The input has ended by now: the clock moves only when everybody waits.
+        // The input has ended by now: the paused clock advances only when all tasks wait.
         tokio::time::sleep(Duration::from_secs(1)).await;
         gate.open();
     });
@@ -26,7 +26,7 @@ async fn a_call_that_runs_when_the_input_ends_still_gets_its_answer() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_never_ends_is_taken_back_after_the_drain_limit() {
+async fn call_that_never_ends_is_cancelled_after_the_drain_limit() {
     let gate = Gate::new();
     let drain = Duration::from_millis(70);
     let mut client =
@@ -42,14 +42,14 @@ async fn a_call_that_never_ends_is_taken_back_after_the_drain_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_question_that_nobody_can_answer_any_more_does_not_keep_the_server() {
+async fn open_question_does_not_delay_the_end_of_the_server() {
     let mut client = Client::initialized(server().tool(ask_name())).await;
     client.send(&call(1, "ask_name")).await;
     let question = client.next().await;
     let rest = client.end().await;
     assert!(
         rest.iter().all(|m| m["params"]["requestId"] == question["id"]),
-        "the question is taken back, and nothing else is said: {rest:?}"
+        "only the cancellation of the question is sent: {rest:?}"
     );
 }
 
@@ -75,7 +75,7 @@ fn chatter(id: u64) -> serde_json::Value {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_does_not_read_holds_the_tool_back() {
+async fn client_that_does_not_read_blocks_the_tool() {
     let (chatterbox, reported) = chatterbox();
     let engine = server().tool(chatterbox).build().unwrap();
     let mut client = Client::connect_through(&engine, 1024);
@@ -84,7 +84,7 @@ async fn a_client_that_does_not_read_holds_the_tool_back() {
     let held_at = reported.load(Ordering::Relaxed);
     assert!(held_at > 0 && held_at < 1000, "{held_at} reports are held");
     tokio::time::sleep(Duration::from_secs(60)).await;
-    assert_eq!(reported.load(Ordering::Relaxed), held_at, "it went on");
+    assert_eq!(reported.load(Ordering::Relaxed), held_at, "the tool kept running");
 
     for step in 0..10_000 {
         assert_eq!(client.next().await["params"]["progress"], step);
@@ -94,7 +94,7 @@ async fn a_client_that_does_not_read_holds_the_tool_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_is_held_back_can_be_taken_back() {
+async fn blocked_tool_can_be_cancelled() {
     let (chatterbox, reported) = chatterbox();
     let engine = server().tool(chatterbox).build().unwrap();
     let mut client = Client::connect_through(&engine, 1024);
@@ -117,7 +117,7 @@ async fn a_tool_that_is_held_back_can_be_taken_back() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_that_has_left_without_reading_does_not_keep_the_server() {
+async fn unread_progress_does_not_delay_the_end_of_the_server() {
     let (chatterbox, _) = chatterbox();
     let engine = server().tool(chatterbox).build().unwrap();
     let mut client = Client::connect_through(&engine, 1024);
@@ -127,7 +127,7 @@ async fn a_client_that_has_left_without_reading_does_not_keep_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn answers_that_nobody_reads_do_not_keep_the_server() {
+async fn unread_responses_do_not_delay_the_end_of_the_server() {
     let mut client = Client::connect_through(&server().build().unwrap(), 1024);
     for id in 0..800 {
         client.send(&modern_call(id, "greet")).await;
@@ -136,7 +136,7 @@ async fn answers_that_nobody_reads_do_not_keep_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_that_outlives_its_call_does_not_keep_the_server() {
+async fn context_that_outlives_its_call_does_not_delay_the_end() {
     let server = || {
         server().tool(tool("keep", |ctx| async move {
             tokio::spawn(async move {
@@ -155,7 +155,7 @@ async fn a_context_that_outlives_its_call_does_not_keep_the_server() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_context_says_nothing_after_its_call_was_answered_or_taken_back() {
+async fn context_sends_nothing_after_its_call_has_ended() {
     let (speak, linger) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
     let (may_speak, may_end) = (speak.clone(), linger.clone());
     let aside = tool("aside", move |ctx| {

@@ -9,7 +9,7 @@ use crate::client::{
 use crate::tools::{Gate, server, tool};
 
 #[tokio::test(start_paused = true)]
-async fn a_legacy_client_shakes_hands_and_calls() {
+async fn legacy_client_initializes_and_calls() {
     let mut client = Client::of(server().instructions("Be nice."));
     let opened = client.initialize("2025-06-18").await;
     assert_eq!(
@@ -29,7 +29,7 @@ async fn a_legacy_client_shakes_hands_and_calls() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_revision_that_nobody_knows_is_answered_with_the_latest_legacy_one() {
+async fn unknown_revision_is_answered_with_the_latest_legacy_one() {
     for asked in ["2031-01-01", "2026-07-28", "tomorrow"] {
         let opened = Client::of(server()).initialize(asked).await;
         assert_eq!(opened["protocolVersion"], "2025-11-25", "asked {asked}");
@@ -37,7 +37,7 @@ async fn a_revision_that_nobody_knows_is_answered_with_the_latest_legacy_one() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_client_calls_without_a_handshake() {
+async fn modern_client_calls_without_a_handshake() {
     let mut client = Client::of(server());
     let answer = client.ask(&modern_call(1, "greet")).await;
     assert_eq!(
@@ -69,7 +69,7 @@ async fn both_eras_share_one_connection() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_request_before_any_handshake_is_told_what_is_missing() {
+async fn request_before_a_handshake_is_refused_with_the_reason() {
     let mut client = Client::of(server());
     let answer = client.ask(&call(1, "greet")).await;
     assert_eq!(code(&answer), -32602);
@@ -83,7 +83,7 @@ async fn a_request_before_any_handshake_is_told_what_is_missing() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_modern_request_of_a_revision_that_is_not_served_hears_which_ones_are() {
+async fn unsupported_revision_error_lists_the_supported_ones() {
     let mut client = Client::of(server());
     let mut asked = modern_call(1, "greet");
     asked["params"]["_meta"]["io.modelcontextprotocol/protocolVersion"] = json!("2031-01-01");
@@ -99,7 +99,7 @@ async fn a_modern_request_of_a_revision_that_is_not_served_hears_which_ones_are(
 }
 
 #[tokio::test(start_paused = true)]
-async fn discover_says_what_the_server_is_and_which_revisions_it_serves() {
+async fn discover_returns_server_info_and_revisions() {
     let mut client = Client::of(server().instructions("Be nice."));
     let answer = client.ask(&modern("d", "server/discover", &json!({}))).await;
     assert_eq!(
@@ -117,7 +117,7 @@ async fn discover_says_what_the_server_is_and_which_revisions_it_serves() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_second_handshake_is_refused_and_the_first_one_holds() {
+async fn second_handshake_is_refused() {
     let mut client = Client::initialized(server()).await;
     let answer = client.ask(&initialize(2, "2025-03-26")).await;
     assert_eq!(
@@ -128,7 +128,7 @@ async fn a_second_handshake_is_refused_and_the_first_one_holds() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_handshake_that_cannot_be_read_leaves_the_connection_free_for_another() {
+async fn malformed_handshake_allows_another() {
     let mut client = Client::of(server());
     let answer =
         client.ask(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}))).await;
@@ -137,7 +137,7 @@ async fn a_handshake_that_cannot_be_read_leaves_the_connection_free_for_another(
 }
 
 #[tokio::test(start_paused = true)]
-async fn batches_are_refused_unless_2025_03_26_was_agreed_on() {
+async fn batches_are_refused_unless_2025_03_26_is_negotiated() {
     let refusal = json!({"jsonrpc": "2.0", "error": {
         "code": -32600,
         "message": "Invalid request: batches are not part of this protocol revision",
@@ -146,7 +146,7 @@ async fn batches_are_refused_unless_2025_03_26_was_agreed_on() {
 
     let mut client = Client::of(server());
     client.send(&batch).await;
-    assert_eq!(client.next().await, refusal, "nothing agreed on");
+    assert_eq!(client.next().await, refusal, "no revision was negotiated");
     for revision in ["2024-11-05", "2025-06-18", "2025-11-25"] {
         let mut client = Client::of(server());
         client.initialize(revision).await;
@@ -157,7 +157,7 @@ async fn batches_are_refused_unless_2025_03_26_was_agreed_on() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_client_of_2025_03_26_sends_batches_and_gets_the_answers_together() {
+async fn batch_of_2025_03_26_is_answered_together() {
     let gate = Gate::new();
     let mut client = Client::of(server().tool(gate.tool()));
     client.initialize("2025-03-26").await;
@@ -181,7 +181,7 @@ async fn a_client_of_2025_03_26_sends_batches_and_gets_the_answers_together() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_session_hears_only_logs_of_the_level_it_asked_for() {
+async fn session_receives_logs_from_the_requested_level() {
     let chatty = tool("chatty", |ctx| async move {
         ctx.log(LogLevel::Info, "in passing").await;
         ctx.log(LogLevel::Error, "on fire").await;

@@ -33,12 +33,12 @@ async fn progress_precedes_the_answer_in_both_eras() {
     assert_eq!(
         client.ask(&call(3, "steps")).await,
         said(3, "At the top."),
-        "nobody asked for progress"
+        "the call has no progress token"
     );
 }
 
 #[tokio::test(start_paused = true)]
-async fn two_calls_that_wait_for_each_other_meet() {
+async fn two_calls_run_concurrently() {
     let barrier = Arc::new(Barrier::new(2));
     let meet = tool("meet", move |_| {
         let barrier = barrier.clone();
@@ -62,13 +62,13 @@ fn assert_busy(answer: &Value) {
 }
 
 #[tokio::test(start_paused = true)]
-async fn above_the_bound_requests_are_answered_busy() {
+async fn requests_beyond_the_limit_are_refused_as_busy() {
     let gate = Gate::new();
     let mut client =
         Client::initialized(server().tool(gate.tool()).limits(|l| l.stdio_requests = 2)).await;
     client.send_together(&[call(1, "wait"), call(2, "wait")]).await;
     assert_busy(&client.ask(&call(3, "greet")).await);
-    // The refused id is free, the room is not.
+    // The refused ID is free, but no slot is.
     assert_busy(&client.ask(&call(3, "greet")).await);
     gate.open();
     assert_eq!(text(&client.next().await), "Let go.");
@@ -76,7 +76,7 @@ async fn above_the_bound_requests_are_answered_busy() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_connection_still_takes_cancellations() {
+async fn busy_connection_accepts_cancellations() {
     let gate = Gate::new();
     let mut client =
         Client::initialized(server().tool(gate.tool()).limits(|l| l.stdio_requests = 1)).await;
@@ -90,7 +90,7 @@ async fn a_busy_connection_still_takes_cancellations() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_busy_connection_still_takes_answers_to_its_questions() {
+async fn busy_connection_accepts_answers_to_its_questions() {
     let mut client =
         Client::initialized(server().tool(ask_name()).limits(|l| l.stdio_requests = 1)).await;
     client.send(&call(1, "ask_name")).await;
@@ -104,7 +104,7 @@ async fn a_busy_connection_still_takes_answers_to_its_questions() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_call_that_is_taken_back_ends_without_an_answer_and_its_id_is_free() {
+async fn cancelled_call_ends_without_a_response() {
     let gate = Gate::new();
     let mut client = Client::initialized(server().tool(gate.tool())).await;
     client.send(&call(7, "wait")).await;
@@ -118,19 +118,19 @@ async fn a_call_that_is_taken_back_ends_without_an_answer_and_its_id_is_free() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn the_id_of_a_call_that_is_taken_back_is_free_at_once() {
+async fn id_of_a_cancelled_call_is_free_at_once() {
     let gate = Gate::new();
     let mut client = Client::initialized(server().tool(gate.tool())).await;
     client.send(&call(7, "wait")).await;
     gate.began().await;
-    // A client cannot know when a silent end has come, so it cannot wait for it.
+    // The call ends without a response, so a client cannot wait for its end.
     client.send_together(&[cancelled(7), call(7, "greet")]).await;
     assert_eq!(client.next().await, said(7, "Hello!"));
     client.expect_silence().await;
 }
 
 #[tokio::test(start_paused = true)]
-async fn taking_back_what_nobody_asked_is_no_offence() {
+async fn cancellation_of_an_unknown_request_is_ignored() {
     let mut client = Client::initialized(server()).await;
     for notice in [
         cancelled(99),
@@ -146,7 +146,7 @@ async fn taking_back_what_nobody_asked_is_no_offence() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn an_id_belongs_to_one_request_until_it_is_answered() {
+async fn id_of_a_running_request_cannot_be_reused() {
     let gate = Gate::new();
     let mut client = Client::initialized(server().tool(gate.tool())).await;
     client.send(&call(1, "wait")).await;
@@ -166,7 +166,7 @@ async fn an_id_belongs_to_one_request_until_it_is_answered() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_tool_that_panics_fails_alone() {
+async fn panicking_tool_fails_only_its_own_call() {
     let shaky = tool("shaky", |_| async {
         panic!("a secret of the house");
         #[allow(unreachable_code)]
@@ -184,7 +184,7 @@ async fn a_tool_that_panics_fails_alone() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_provider_that_panics_leaves_no_request_without_an_answer() {
+async fn request_to_a_panicking_tool_source_is_answered() {
     let provider = provider_fn::<ToolSet, _>(|_| panic!("a secret of the house"));
     let mut client = Client::initialized(Server::new("test", "1.0.0").tools_from(provider)).await;
     for asked in [request(1, "tools/list", &json!({})), call(1, "greet")] {

@@ -18,7 +18,7 @@ fn call(path: &str, action: &str) -> Value {
 }
 
 #[tokio::test]
-async fn it_introduces_itself() {
+async fn example_reports_its_name_and_capabilities() {
     let [modern, _] = clients(&Scratch::new());
     let discovered = modern.request("server/discover", ()).await.unwrap();
     let info = &discovered["_meta"]["io.modelcontextprotocol/serverInfo"];
@@ -28,7 +28,7 @@ async fn it_introduces_itself() {
 }
 
 #[tokio::test]
-async fn it_has_one_tool() {
+async fn example_lists_one_tool() {
     for client in clients(&Scratch::new()) {
         assert_eq!(client.tools().await.len(), 1);
         let tool = published(&client, "manage_files").await;
@@ -54,7 +54,7 @@ async fn it_has_one_tool() {
 }
 
 #[tokio::test]
-async fn each_call_does_what_was_foreseen_and_nothing_more() {
+async fn each_call_has_exactly_its_evaluated_effect() {
     let scratch = Scratch::new();
     for client in clients(&scratch) {
         for (action, said) in [
@@ -68,11 +68,11 @@ async fn each_call_does_what_was_foreseen_and_nothing_more() {
                 assert_eq!(foreseen(&client, "manage_files", call.clone()).await, said, "{call}");
                 let (set_up, look) = (|| scratch.set_up(), || scratch.look());
                 let observed = client.check_effects("manage_files", [&call], set_up, look).await;
-                // Not only no more, but just that.
+                // Exactly these effects, not just at most these.
                 assert_eq!(observed[0].seen, observed[0].foreseen, "{call}");
             }
         }
-        // On a file that is not there yet, too.
+        // On a file that does not exist yet, too.
         for action in ["append", "replace", "delete"] {
             let calls = [call("new.txt", action)];
             client
@@ -83,7 +83,7 @@ async fn each_call_does_what_was_foreseen_and_nothing_more() {
 }
 
 #[tokio::test]
-async fn content_may_be_left_out() {
+async fn call_without_content_stays_within_its_effect() {
     let scratch = Scratch::new();
     for client in clients(&scratch) {
         for action in ["read", "append", "replace", "delete"] {
@@ -96,7 +96,7 @@ async fn content_may_be_left_out() {
 }
 
 #[tokio::test]
-async fn appending_twice_is_not_appending_once_and_replacing_twice_is() {
+async fn append_accumulates_and_replace_is_idempotent() {
     let scratch = Scratch::new();
     for client in clients(&scratch) {
         scratch.set_up();
@@ -117,7 +117,7 @@ async fn appending_twice_is_not_appending_once_and_replacing_twice_is() {
 }
 
 #[tokio::test]
-async fn a_second_delete_succeeds() {
+async fn second_delete_succeeds() {
     let scratch = Scratch::new();
     for client in clients(&scratch) {
         scratch.set_up();
@@ -130,13 +130,13 @@ async fn a_second_delete_succeeds() {
 }
 
 #[tokio::test]
-async fn what_there_is_not_is_refused() {
+async fn unknown_tools_actions_and_files_are_refused() {
     let scratch = Scratch::new();
     for client in clients(&scratch) {
         let ask = |params| client.request("tools/annotations", params);
         let unknown = ask(json!({"name": "files", "arguments": {}})).await.unwrap_err();
         assert_eq!((unknown.code(), &*unknown.message), (-32602, "Unknown tool: files"));
-        // An action that there is not is refused before anything is said of it, as the call would be.
+        // The evaluation refuses an unknown action, as the call does.
         let arguments = call("notes.txt", "shred");
         let refused = ask(json!({"name": "manage_files", "arguments": arguments})).await;
         assert_eq!(refused.unwrap_err().code(), -32602);
@@ -191,7 +191,7 @@ async fn no_link_leads_out_of_the_folder() {
             assert!(called.is_error(), "{action} {path}: {}", called.text());
             assert_eq!(std::fs::read_to_string(scratch.secret()).unwrap(), "secret");
         }
-        // The link itself is in the folder; what it leads to is not.
+        // The link itself is in the folder. Its target is not.
         client.call("manage_files", call("link", "delete")).await;
         assert_eq!(std::fs::read_to_string(scratch.secret()).unwrap(), "secret");
         std::fs::remove_file(scratch.root().join("up")).unwrap();

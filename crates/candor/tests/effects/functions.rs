@@ -22,7 +22,7 @@ fn execute(statements: Vec<String>, #[default(false)] dry: bool, ctx: Ctx) {
 }
 
 #[tokio::test]
-async fn a_function_sees_what_the_handler_gets() {
+async fn effect_function_gets_the_typed_arguments() {
     let calls = [
         (json!({"statements": ["a", "b"], "dry": true}), reads()),
         (json!({"statements": ["a"]}), adds()),
@@ -47,7 +47,7 @@ fn probe(host: String) {
 }
 
 #[tokio::test]
-async fn function_may_return_fields_beside_the_hints() {
+async fn effect_function_may_return_fields_beside_the_hints() {
     let mut local = hints(true, false, true, false);
     local["networkAccessHint"] = false.into();
     let calls = [
@@ -88,7 +88,7 @@ fn anything(all: Arguments) {
 }
 
 #[tokio::test]
-async fn a_function_of_all_arguments() {
+async fn effect_function_may_take_all_arguments() {
     expect(
         || tools![anything],
         "anything",
@@ -99,7 +99,7 @@ async fn a_function_of_all_arguments() {
 }
 
 #[tokio::test]
-async fn a_function_of_a_struct_whose_world_is_closed() {
+async fn effect_function_of_a_struct_respects_closed_world() {
     let calls = [
         (json!({"text": "select", "limit": 1}), hints(true, false, true, false)),
         (json!({"text": "drop"}), hints(false, false, false, false)),
@@ -128,7 +128,7 @@ fn bounded_tool() -> Tools {
 }
 
 #[tokio::test]
-async fn who_panics_or_says_more_than_the_bound_is_not_believed_and_nothing_leaks() {
+async fn effect_function_that_panics_or_exceeds_its_bound_is_the_worst_case() {
     for client in both(bounded_tool) {
         assert_eq!(foreseen(&client, "bounded", json!({"how": "look"})).await, reads());
         assert_eq!(published(&client, "bounded").await["annotations"], adds());
@@ -137,7 +137,7 @@ async fn who_panics_or_says_more_than_the_bound_is_not_believed_and_nothing_leak
             let error = client.request("tools/annotations", params).await.unwrap_err();
             assert_eq!(error.code(), -32603, "{how}");
             assert!(!format!("{error:?}").contains("secret"), "{error:?}");
-            // The call is made all the same, as the worst case.
+            // The call still runs, as the worst case.
             let called = client.call("bounded", json!({"how": how})).await;
             assert_eq!((called.text(), called.foreseen()), (how, Some(Hints::WORST)));
         }

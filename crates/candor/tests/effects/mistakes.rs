@@ -21,7 +21,7 @@ fn closed_too_early(query: Query) {
 }
 
 #[tokio::test]
-async fn a_row_that_is_never_reached_is_refused() {
+async fn row_that_is_never_reached_is_refused() {
     let reason = refused(tools![shadowed]);
     assert_eq!(
         reason,
@@ -42,7 +42,7 @@ fn one_too_deep(query: Query) {
 }
 
 #[tokio::test]
-async fn an_argument_that_there_is_not_is_refused() {
+async fn row_with_an_unknown_argument_is_refused() {
     let reason = refused(tools![misspelt]);
     assert_eq!(
         reason,
@@ -51,7 +51,7 @@ async fn an_argument_that_there_is_not_is_refused() {
 }
 
 #[tokio::test]
-async fn a_member_of_an_argument_that_there_is_not_is_refused() {
+async fn row_with_an_unknown_member_is_refused() {
     let reason = refused(tools![one_too_deep]);
     assert!(reason.contains("/query"), "{reason}");
 }
@@ -161,7 +161,7 @@ fn sound(query: Query) {
 }
 
 #[tokio::test]
-async fn questions_about_calls_that_cannot_be_made_are_answered_like_the_calls() {
+async fn evaluation_of_an_invalid_call_is_refused_like_the_call() {
     for client in both(|| tools![sound]) {
         let ask = |params| client.request("tools/annotations", params);
         let unknown = ask(json!({"name": "solid", "arguments": {}})).await.unwrap_err();

@@ -20,7 +20,7 @@ async fn clients(scratch: &Scratch) -> [(TestClient, StandIn); 2] {
 }
 
 #[tokio::test]
-async fn calls_about_files_do_what_was_foreseen() {
+async fn file_calls_have_their_evaluated_effects() {
     let rows = [
         ("manage_files", "action", "read", hints(true, false, true, false)),
         ("manage_files", "action", "append", hints(false, false, false, false)),
@@ -48,10 +48,10 @@ fn request(method: &str, path: &str) -> Value {
 }
 
 #[tokio::test]
-async fn calls_of_the_api_do_what_was_foreseen() {
+async fn api_calls_have_their_evaluated_effects() {
     let scratch = Scratch::new();
     for (client, api) in clients(&scratch).await {
-        // In this order: what the last deletes, the others need.
+        // In this order, because the last call deletes what the others need.
         for (method, path, said) in [
             ("GET", "/repos/octocat/hello", reads()),
             ("POST", "/repos/octocat/hello/issues", adds()),
@@ -69,9 +69,9 @@ async fn calls_of_the_api_do_what_was_foreseen() {
     }
 }
 
-/// A caller who writes the path in another way does not get past the row that it fits, and gains nothing.
+/// A caller gains nothing by writing the path in another way.
 #[tokio::test]
-async fn a_path_in_another_spelling_is_foreseen_as_what_it_does() {
+async fn path_in_another_spelling_evades_no_effect_row() {
     let scratch = Scratch::new();
     for (client, api) in clients(&scratch).await {
         for (path, said) in [
@@ -94,7 +94,7 @@ async fn a_path_in_another_spelling_is_foreseen_as_what_it_does() {
 }
 
 #[tokio::test]
-async fn their_static_hints_are_the_worst_of_their_rows() {
+async fn static_hints_are_the_worst_of_the_rows() {
     let scratch = Scratch::new();
     for (client, _) in clients(&scratch).await {
         for (tool, expected) in [

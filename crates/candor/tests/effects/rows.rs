@@ -15,7 +15,7 @@ fn texts(action: String) {
 }
 
 #[tokio::test]
-async fn a_value_or_one_of_several() {
+async fn row_matches_one_or_several_values() {
     let calls = [
         ("read", reads()),
         ("append", adds()),
@@ -48,7 +48,7 @@ fn literals(count: i64, ratio: f64, dry: bool, level: Level) {
 }
 
 #[tokio::test]
-async fn values_are_of_any_type() {
+async fn row_compares_values_of_any_type() {
     let call = |count, ratio, dry, level: &str| json!({"count": count, "ratio": ratio, "dry": dry, "level": level});
     let calls = [
         (call(0, 1.0, false, "low"), reads()),
@@ -150,7 +150,7 @@ fn ranges(bytes: i64, share: f64) {
 }
 
 #[tokio::test]
-async fn numbers_lie_between_bounds_that_belong_to_them() {
+async fn row_bounds_are_inclusive() {
     let calls = [
         (-1, 0.0, hints(false, true, true, true)),
         (0, 0.0, reads()),
@@ -170,14 +170,14 @@ fn presence(force: Option<bool>) {
 }
 
 #[tokio::test]
-async fn what_is_null_is_absent() {
+async fn null_argument_counts_as_absent() {
     let calls = [
         (json!({}), reads()),
         (json!({"force": null}), reads()),
         (json!({"force": false}), adds()),
     ];
     expect(|| tools![presence], "presence", calls).await;
-    // Absent or present: there is no third.
+    // Absent and present cover every call.
     expect_static(|| tools![presence], "presence", &adds()).await;
 }
 
@@ -200,7 +200,7 @@ fn nested(target: Target, dry: Option<bool>) {
 }
 
 #[tokio::test]
-async fn members_of_arguments_are_looked_at_and_several_together() {
+async fn row_tests_nested_members_and_conjunctions() {
     let target = |method: &str, part: &str| json!({"method": method, "parts": [part]});
     let calls = [
         (json!({"target": target("GET", "x")}), reads()),
@@ -229,7 +229,7 @@ fn of_a_struct(query: Query) {
 }
 
 #[tokio::test]
-async fn rows_ask_about_the_fields_of_the_struct_that_is_the_arguments() {
+async fn rows_test_the_fields_of_a_struct_that_is_the_arguments() {
     let calls = [
         (json!({"text": "a"}), reads()),
         (json!({"text": "a", "limit": 10.0}), reads()),
@@ -255,7 +255,7 @@ fn given(#[default(String::new())] other: String) {
 }
 
 #[tokio::test]
-async fn rows_know_arguments_by_whatever_name_they_have() {
+async fn rows_find_arguments_by_their_published_names() {
     let calls = [(json!({"r#how/ever": "look"}), reads()), (json!({"r#how/ever": "x"}), adds())];
     expect(|| tools![renamed], "renamed", calls).await;
     let calls = || [(json!({"how": "look"}), reads()), (json!({"how": "look", "x": 1}), reads())];
@@ -285,7 +285,7 @@ fn with_a_hole(level: Level, dry: bool) {
 }
 
 #[tokio::test]
-async fn rows_that_cover_every_call_are_the_worst_case() {
+async fn static_hints_are_exact_if_rows_cover_every_call() {
     expect_static(|| tools![either], "either", &hints(false, false, false, false)).await;
     expect_static(|| tools![all_named], "all_named", &hints(false, false, true, true)).await;
     expect_static(|| tools![some_named], "some_named", &worst()).await;

@@ -54,7 +54,7 @@ fn notes() -> Tools {
 }
 
 #[tokio::test]
-async fn methods_say_what_they_do_like_functions() {
+async fn methods_declare_effects_like_functions() {
     let change = |change: &str| json!({"change": change, "text": "a"});
     let (add, clear) = (hints(false, false, false, false), hints(false, true, true, false));
     expect(notes, "change", [(change("add"), add), (change("clear"), clear)]).await;

@@ -30,7 +30,7 @@ fn required(path: String, action: Action) {
 }
 
 #[tokio::test]
-async fn each_variant_says_what_it_does() {
+async fn each_variant_has_its_own_effect() {
     let calls = [("read", reads()), ("append", adds()), ("delete", replaces())];
     let calls = calls.map(|(action, said)| (json!({"path": "a", "action": action}), said));
     expect(|| tools![required], "required", calls).await;
@@ -52,7 +52,7 @@ fn harmless(how: Harmless) {
 }
 
 #[tokio::test]
-async fn the_static_worst_case_is_that_of_the_variants() {
+async fn static_hints_are_the_worst_of_the_variants() {
     let changes = hints(false, false, true, true);
     let calls = [
         (json!({"how": "look"}), hints(true, false, true, false)),
@@ -68,7 +68,7 @@ fn inside(how: Harmless) {
 }
 
 #[tokio::test]
-async fn a_closed_world_is_that_of_every_variant() {
+async fn closed_world_applies_to_every_variant() {
     let calls = [(json!({"how": "touch"}), hints(false, false, true, false))];
     expect(|| tools![inside], "inside", calls).await;
     expect_static(|| tools![inside], "inside", &hints(false, false, true, false)).await;
@@ -81,7 +81,7 @@ fn twice(first: Harmless, second: Harmless) {
 }
 
 #[tokio::test]
-async fn an_enum_that_is_used_twice_decides_where_it_was_named() {
+async fn only_the_named_parameter_decides_the_effect() {
     let calls = [
         (json!({"first": "touch", "second": "look"}), hints(true, false, true, false)),
         (json!({"first": "look", "second": "touch"}), hints(false, false, true, true)),
@@ -103,7 +103,7 @@ fn optional(#[optional] action: Option<Action>) {
 }
 
 #[tokio::test]
-async fn nothing_is_known_of_what_is_left_out() {
+async fn omitted_deciding_argument_is_the_worst_case() {
     let calls = || [(json!({"action": "read"}), reads()), (json!({}), worst())];
     expect(|| tools![option], "option", calls()).await;
     expect(|| tools![option], "option", [(json!({"action": null}), worst())]).await;
@@ -117,7 +117,7 @@ fn with_default(#[default(Harmless::Look)] how: Harmless) {
 }
 
 #[tokio::test]
-async fn what_is_left_out_is_its_default() {
+async fn omitted_argument_has_the_effect_of_its_default() {
     let calls = [
         (json!({}), hints(true, false, true, false)),
         (json!({"how": "touch"}), hints(false, false, true, true)),
@@ -132,7 +132,7 @@ fn option_with_default(#[default(Some(Action::Read))] action: Option<Action>) {
 }
 
 #[tokio::test]
-async fn a_default_is_for_what_is_left_out_and_not_for_null() {
+async fn default_applies_to_omitted_arguments_but_not_to_null() {
     let calls = [(json!({}), reads()), (json!({"action": null}), worst())];
     expect(|| tools![option_with_default], "option_with_default", calls).await;
 }
@@ -158,7 +158,7 @@ fn named(how: Named) {
 }
 
 #[tokio::test]
-async fn variants_are_known_by_the_names_that_callers_use() {
+async fn variants_match_by_their_published_names() {
     let calls = [
         (json!({"how": "look-around"}), reads()),
         (json!({"how": "ADD IT"}), adds()),
@@ -185,7 +185,7 @@ fn renamed(
 }
 
 #[tokio::test]
-async fn a_parameter_is_known_by_the_name_that_callers_use() {
+async fn parameter_matches_by_its_published_name() {
     let calls = [
         (json!({"op/kind": "LOOK_AROUND", "type": 1}), reads()),
         (json!({"op/kind": "ADD_IT", "type": 1}), adds()),
@@ -212,7 +212,7 @@ fn tagged(change: Tagged) {
 }
 
 #[tokio::test]
-async fn a_tag_says_which_variant_it_is() {
+async fn tag_selects_the_variant() {
     let calls = [
         (json!({"kind": "list"}), reads()),
         (json!({"kind": "create", "title": "a"}), adds()),
@@ -255,7 +255,7 @@ fn external(change: External) {
 }
 
 #[tokio::test]
-async fn data_stands_beside_a_tag_or_below_the_name() {
+async fn adjacent_and_external_tags_select_the_variant() {
     let calls = [
         (json!({"change": {"kind": "list"}}), reads()),
         (json!({"change": {"kind": "create", "of": "a"}}), adds()),
@@ -284,7 +284,7 @@ fn generic(change: Of<u32>) {
 }
 
 #[tokio::test]
-async fn an_enum_may_be_generic() {
+async fn generic_enum_may_decide_the_effect() {
     let calls = [(json!({"change": "look"}), reads()), (json!({"change": {"add": 1}}), adds())];
     expect(|| tools![generic], "generic", calls).await;
 }
@@ -315,7 +315,7 @@ fn conditional(given: WithoutVariants) {
 }
 
 #[tokio::test]
-async fn an_enum_may_be_compiled_under_conditions() {
+async fn conditionally_compiled_enum_may_decide_the_effect() {
     expect(|| tools![conditional], "conditional", [(json!({"how": "look"}), reads())]).await;
     expect_static(|| tools![conditional], "conditional", &reads()).await;
 }
@@ -335,7 +335,7 @@ fn of_a_struct(request: Request) {
 }
 
 #[tokio::test]
-async fn a_field_of_the_struct_that_is_the_arguments_may_decide() {
+async fn field_of_a_struct_that_is_the_arguments_may_decide_the_effect() {
     let calls = [("read", reads()), ("append", adds()), ("delete", replaces())];
     let calls = calls.map(|(action, said)| (json!({"path": "a", "action": action}), said));
     expect(|| tools![of_a_struct], "of_a_struct", calls).await;

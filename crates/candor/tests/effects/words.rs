@@ -57,7 +57,7 @@ async fn classified_tool_publishes_all_four_hints_and_its_effect() {
 }
 
 #[tokio::test]
-async fn answer_has_all_four_hints_and_the_effect() {
+async fn evaluation_returns_all_four_hints_and_the_effect() {
     for client in both(in_words) {
         for (name, effect, hints) in expected() {
             assert_eq!(foreseen(&client, name, json!({})).await, hints, "{name}");
@@ -68,7 +68,7 @@ async fn answer_has_all_four_hints_and_the_effect() {
 }
 
 #[tokio::test]
-async fn an_unclassified_tool_publishes_nothing_and_is_the_worst_case() {
+async fn unclassified_tool_publishes_no_hints_and_is_the_worst_case() {
     for client in both(|| tools![depends, anything]) {
         assert_eq!(published(&client, "anything").await.get("annotations"), None);
         assert_eq!(foreseen(&client, "anything", json!({})).await, worst());
@@ -76,7 +76,7 @@ async fn an_unclassified_tool_publishes_nothing_and_is_the_worst_case() {
 }
 
 #[tokio::test]
-async fn a_server_whose_tools_say_all_at_once_has_nothing_to_be_asked() {
+async fn server_with_only_static_effects_does_not_offer_evaluation() {
     let client = server(tools![looks, anything]).test();
     let capabilities = client.request("server/discover", ()).await.unwrap()["capabilities"].clone();
     assert_eq!(capabilities["tools"].get("dynamicAnnotations"), None);

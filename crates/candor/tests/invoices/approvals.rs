@@ -100,9 +100,9 @@ async fn delete(client: &Client) -> Value {
     client.call("delete_invoice", &one()).await
 }
 
-/// No approval, no start; and one approval is for one start.
+/// Nothing starts without an approval, and one approval is for one start.
 #[tokio::test]
-async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
+async fn one_approval_starts_the_call_once() {
     everywhere("asked", &ASKING, async |shop, client| {
         invoices(client).await;
         let operator = Operator::of(shop);
@@ -111,16 +111,16 @@ async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
         let operation =
             |told: &Value| told["result"]["_meta"]["dev.candor/error"]["operation"].clone();
         assert!(operation(&told).is_string(), "{told}");
-        assert_eq!(operation(&delete(client).await), operation(&told), "nobody is asked twice");
+        assert_eq!(operation(&delete(client).await), operation(&told), "no second request");
         assert_eq!((operator.waiting().await.len(), there(shop)), (1, 3));
-        // Whoever only looks is not stopped.
+        // A read needs no approval.
         assert_eq!(code(&client.call("get_invoice", &one()).await), None);
 
         operator.approves().await;
-        assert_eq!(there(shop), 3, "an approval starts nothing by itself");
+        assert_eq!(there(shop), 3, "an approval alone starts nothing");
         assert_eq!(text(&delete(client).await), "Invoice inv_1 deleted.");
         put_back(shop);
-        assert_eq!(code(&delete(client).await), Some("approval_required"), "it is used up");
+        assert_eq!(code(&delete(client).await), Some("approval_required"), "the approval is used");
         assert_eq!(there(shop), 3);
 
         operator.decides(Review::Deny { reason: Some("it is needed".to_owned()) }).await;
@@ -132,9 +132,9 @@ async fn without_a_yes_nothing_starts_and_one_yes_starts_it_once() {
     .await;
 }
 
-/// Looked at, approved, done; and who has approved one plan has not approved another.
+/// Preview, approval, run. An approval of one plan does not cover another.
 #[tokio::test]
-async fn a_migration_is_looked_at_then_approved_then_done() {
+async fn migration_needs_a_preview_and_then_approval() {
     everywhere("asked-migration", &ASKING, async |shop, client| {
         let operator = Operator::of(shop);
         let refunds = json!({"migration_id": "refunds"});
@@ -145,10 +145,7 @@ async fn a_migration_is_looked_at_then_approved_then_done() {
         };
         let execute = async |arguments: &Value| client.call("execute_migration", arguments).await;
         assert_eq!(code(&execute(&refunds).await), Some("preview_required"));
-        assert!(
-            operator.waiting().await.is_empty(),
-            "nobody is asked about what was not looked at"
-        );
+        assert!(operator.waiting().await.is_empty(), "there is no request before the preview");
 
         let first = planned().await;
         assert_eq!(code(&execute(&first).await), Some("approval_required"));
@@ -157,10 +154,14 @@ async fn a_migration_is_looked_at_then_approved_then_done() {
         assert_eq!(code(&execute(&first).await), Some("plan_stale"));
         let second = planned().await;
         let told = execute(&second).await;
-        assert_eq!(code(&told), Some("approval_required"), "this plan nobody has seen: {told}");
+        assert_eq!(
+            code(&told),
+            Some("approval_required"),
+            "no reviewer has seen this plan: {told}"
+        );
         assert!(shop.books().execute_batch("SELECT id FROM refunds").is_err());
         operator.approves().await;
-        // To look once more at what is still so changes nothing.
+        // Another preview of the same state changes nothing.
         let again = planned().await;
         assert_eq!(text(&execute(&again).await), "Migration refunds applied.");
         shop.books().execute_batch("SELECT id FROM refunds").unwrap();
@@ -169,7 +170,7 @@ async fn a_migration_is_looked_at_then_approved_then_done() {
 }
 
 #[tokio::test]
-async fn a_yes_is_for_these_arguments_and_this_tool() {
+async fn approval_covers_only_its_tool_and_arguments() {
     everywhere("edited", &ASKING, async |shop, client| {
         invoices(client).await;
         delete(client).await;
@@ -196,17 +197,17 @@ async fn a_yes_is_for_these_arguments_and_this_tool() {
 }
 
 #[tokio::test]
-async fn a_yes_ends() {
+async fn unused_approval_expires() {
     everywhere("ended", &ASKING, async |shop, client| {
         invoices(client).await;
         delete(client).await;
-        // It ends as soon as it is given.
+        // The approval expires at once.
         Operator::hasty(shop).approves().await;
         let operator = Operator::of(shop);
         assert!(operator.waiting().await.is_empty());
         let told = delete(client).await;
         assert_eq!(code(&told), Some("approval_required"), "{told}");
-        assert_eq!((operator.waiting().await.len(), there(shop)), (1, 3), "it is asked anew");
+        assert_eq!((operator.waiting().await.len(), there(shop)), (1, 3), "there is a new request");
         operator.approves().await;
         assert_eq!(text(&delete(client).await), "Invoice inv_1 deleted.");
     })
@@ -229,7 +230,7 @@ async fn alice_and_bob(
 }
 
 #[tokio::test]
-async fn a_yes_is_for_one_caller() {
+async fn approval_covers_only_its_caller() {
     for kind in Kind::HTTP {
         let shop = Shop::new(&format!("another-{kind}"));
         let (_server, alice, bob) = alice_and_bob(&shop, kind, Person::Nobody).await;
@@ -251,9 +252,9 @@ fn yes(state: &Value) -> Value {
     json!({"inputResponses": {"dev.candor/approval": answer}, "requestState": state})
 }
 
-/// What a modern client brings back counts with the state of that very question, once, and from whom was asked.
+/// An answer of a modern client counts once, with the state of that request, and only from the caller that was asked.
 #[tokio::test]
-async fn a_state_that_is_forged_changed_borrowed_or_used_starts_nothing() {
+async fn invalid_or_reused_request_state_starts_nothing() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.era == Era::Modern) {
         let shop = Shop::new(&format!("state-{kind}"));
         let (person, _) = Person::approving();
@@ -262,7 +263,7 @@ async fn a_state_that_is_forged_changed_borrowed_or_used_starts_nothing() {
         let try_delete = async |id: &str, more: &Value| {
             client.call_once("delete_invoice", &json!({"invoice_id": id}), more).await
         };
-        // A yes to what nobody has asked yet.
+        // An approval before any request.
         let mut forged = yes(&Value::Null);
         forged.as_object_mut().unwrap().shift_remove("requestState");
         let told = try_delete("inv_1", &forged).await;
@@ -281,14 +282,14 @@ async fn a_state_that_is_forged_changed_borrowed_or_used_starts_nothing() {
             assert_eq!(told["error"]["code"], -32602, "{kind}, {id}: {told}");
         }
         assert_eq!(there(&shop), 3);
-        // The true one is good once.
+        // The valid state counts once.
         let ran = try_delete("inv_1", &yes(&json!(state))).await;
         assert_eq!(text(&ran), "Invoice inv_1 deleted.", "{ran}");
         put_back(&shop);
         let again = try_delete("inv_1", &yes(&json!(state))).await;
-        assert_eq!(again["result"]["resultType"], "input_required", "another question: {again}");
+        assert_eq!(again["result"]["resultType"], "input_required", "another request: {again}");
         assert_eq!(there(&shop), 3);
-        // The question that came of it is another one, and the old state is none of its answers.
+        // The old state does not answer the new request.
         let told = try_delete("inv_1", &yes(&json!(state))).await;
         assert_ne!(text_or_none(&told), Some("Invoice inv_1 deleted."), "{told}");
         assert_eq!(there(&shop), 3);
@@ -308,9 +309,9 @@ fn text_or_none(answer: &Value) -> Option<&str> {
     answer["result"]["content"][0]["text"].as_str()
 }
 
-/// In the legacy era the server asks: what answers another question, or the same one once more, is no answer.
+/// In the legacy era the server asks. An answer to another request, or a late one, does not count.
 #[tokio::test]
-async fn an_answer_that_comes_late_or_to_nothing_starts_nothing() {
+async fn late_or_unsolicited_answer_starts_nothing() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.era == Era::Legacy) {
         let shop = Shop::new(&format!("late-{kind}"));
         let (person, shown) = Person::leaving();
@@ -330,9 +331,9 @@ async fn an_answer_that_comes_late_or_to_nothing_starts_nothing() {
     }
 }
 
-/// The person behind the client is shown what will happen, decides, and is asked once.
+/// The user of the client sees the effect, decides, and is asked once.
 #[tokio::test]
-async fn the_person_behind_the_client_decides_and_is_asked_once() {
+async fn user_of_the_client_is_asked_once_and_decides() {
     for kind in Kind::ALL {
         for (name, (person, shown)) in [
             ("yes", Person::approving()),
@@ -385,7 +386,7 @@ async fn says_yes_unasked(client: &Client, era: Era) {
     }
 }
 
-/// Where only operators decide, the caller's own channel decides nothing, whatever comes through it.
+/// With `--operators-only`, the caller's own channel decides nothing.
 #[tokio::test]
 async fn operators_only_ignores_the_callers_own_answer() {
     let flags = [&ASKING[..], &["--operators-only"]].concat();
@@ -409,10 +410,10 @@ async fn operators_only_ignores_the_callers_own_answer() {
     }
 }
 
-/// A caller who is nobody in particular is not asked through its own channel, and what it says there decides nothing: any program
-/// that reaches the port could say it. Who has a token is asked by the same server.
+/// The server does not ask an anonymous caller through its client, and an answer from there decides nothing: any program
+/// that reaches the port could send it. The same server asks a caller with a token.
 #[tokio::test]
-async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
+async fn anonymous_caller_cannot_approve_its_own_call() {
     for kind in Kind::HTTP {
         let shop = Shop::new(&format!("nobody-{kind}"));
         let (person, shown) = Person::approving();
@@ -427,7 +428,7 @@ async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
             (0, 3, 0),
             "{kind}"
         );
-        // An operator's yes is one.
+        // An operator's approval counts.
         operator.approves().await;
         assert_eq!(text(&delete(&client).await), "Invoice inv_1 deleted.");
         drop((server, client));
@@ -439,7 +440,7 @@ async fn a_caller_without_a_name_cannot_say_yes_to_itself() {
     }
 }
 
-/// A state from before the caller's channel was closed is no way around it.
+/// A state from before `--operators-only` does not get around the flag.
 #[tokio::test]
 async fn state_from_before_operators_only_is_refused() {
     for kind in Kind::ALL.into_iter().filter(|kind| kind.era == Era::Modern) {
@@ -461,9 +462,9 @@ async fn state_from_before_operators_only_is_refused() {
     }
 }
 
-/// A call that is sent a hundred times at once puts one question, wherever it is put, and starts once.
+/// A call that is sent a hundred times at once makes one request, in either channel, and starts once.
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn a_hundred_at_once_are_one_question_and_one_start() {
+async fn hundred_concurrent_calls_make_one_request_and_one_start() {
     for kind in Kind::ALL {
         for through_client in [true, false] {
             eprintln!("{kind}, through the client: {through_client}");
@@ -494,16 +495,16 @@ async fn a_hundred_at_once_are_one_question_and_one_start() {
             assert_eq!(first.len(), 1, "{kind}: {first:?}");
             assert_eq!(shown.times(), usize::from(through_client), "{kind}");
             let events = (operator.count("ask").await, operator.count("decide").await);
-            // The three that made the invoices have started, too.
+            // The three calls that created the invoices have started, too.
             assert_eq!((events, operator.count("start").await), ((1, 1), 4), "{kind}");
             assert_eq!(there(&shop), 2);
         }
     }
 }
 
-/// What is permitted for a while passes, as far as it goes, and no longer than it is permitted.
+/// A grant covers the calls that match its pattern, until it is revoked.
 #[tokio::test]
-async fn what_is_permitted_for_a_while_is_not_asked_about() {
+async fn call_under_a_grant_runs_without_approval() {
     everywhere("granted", &ASKING, async |shop, client| {
         invoices(client).await;
         delete(client).await;
@@ -524,7 +525,7 @@ async fn what_is_permitted_for_a_while_is_not_asked_about() {
         operator.0.revoke(grant.id, "olga".to_owned()).await.unwrap();
         assert_eq!(code(&delete(client).await), Some("approval_required"));
         assert_eq!(there(shop), 3);
-        // Its row says by what it was permitted.
+        // Its audit row names the grant.
         let all = Page { from: None, most: 1000, order: Order::Oldest };
         let rows = operator.0.rows(Filter::default(), all).await.unwrap().items;
         let delete = |row: &&candor::store::AuditRow| {

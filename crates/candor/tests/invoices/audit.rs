@@ -37,7 +37,7 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
 
 /// The rows of each call have its whole set of hints; `--audit all` those of reads, too.
 #[tokio::test]
-async fn every_call_leaves_its_hints() {
+async fn every_call_records_its_hints() {
     everywhere("audit", &["--audit", "all"], async |shop, client| {
         client.call("create_invoice", &order("k")).await;
         let invoice = json!({"invoice_id": "inv_1"});
@@ -142,9 +142,9 @@ async fn released_key_shows_as_failed_with_its_error() {
     assert_eq!(errors.iter().filter(|error| error["code"] == "busy").count(), 1, "{errors:?}");
 }
 
-/// The decision stands in a row of its own and in that of the start: who, and on which way.
+/// The decision has a row of its own, and the start row repeats the reviewer and the channel.
 #[tokio::test]
-async fn who_has_let_a_call_start_is_written_down_with_it() {
+async fn start_row_records_the_reviewer_and_the_channel() {
     let flags = ["--ask", "destructive", "--hold", "50ms"];
     for kind in Kind::ALL {
         for (via, allows) in [
@@ -185,7 +185,7 @@ async fn who_has_let_a_call_start_is_written_down_with_it() {
             let ask = row("ask").expect("a question");
             assert_eq!(ask.circumstances.hints.as_deref(), Some(&*deletes));
             let decide = row("decide").expect("a decision");
-            let by = decide.by.clone().expect("somebody");
+            let by = decide.by.clone().expect("a reviewer");
             assert_eq!(by == "olga", via == ApprovalChannel::Operator, "{by}");
             assert_eq!(decide.via, Some(via));
             let to = decide.change.unwrap().to.as_str();

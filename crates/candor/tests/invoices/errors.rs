@@ -12,9 +12,9 @@ fn fields(answer: &Value) -> &Value {
     &answer["result"]["_meta"]["dev.candor/error"]["fields"]
 }
 
-/// For every argument that does not fit: where, why, what was expected, and where that can be listed all that is allowed.
+/// For each invalid argument: its pointer, the problem, the expected value and, if they can be listed, the valid values.
 #[tokio::test]
-async fn every_argument_that_does_not_fit_is_named_with_what_was_expected() {
+async fn every_invalid_argument_is_reported_with_the_expected_value() {
     everywhere("fields", &[], async |shop, client| {
         let update = json!({"id": 5, "status": "viod", "amount_cents": 0, "note": "x"});
         let told = client.call("update_invoice", &update).await;
@@ -75,7 +75,7 @@ async fn every_argument_that_does_not_fit_is_named_with_what_was_expected() {
             error["fields"][0]["expected"],
             "a string of 1 to 255 visible ASCII characters"
         );
-        // Whoever only asks what a call would do is told the same.
+        // An evaluation reports the same.
         let call = json!({"name": "update_invoice", "arguments": {"id": "inv_1", "status": "paid"}});
         let told = client.request("tools/annotations", &call).await;
         assert_eq!(told["error"]["data"]["fields"][0]["validValues"], states, "{told}");
@@ -84,9 +84,9 @@ async fn every_argument_that_does_not_fit_is_named_with_what_was_expected() {
     .await;
 }
 
-/// Whoever cannot go on is told where to go on, with the arguments for it.
+/// The error names another call, with its arguments.
 #[tokio::test]
-async fn who_cannot_go_on_is_told_the_next_call() {
+async fn error_names_another_call_that_works() {
     everywhere("next", &[], async |shop, client| {
         client.call("create_invoice", &order("k")).await;
         shop.books().execute("UPDATE invoices SET status = 'paid'", []).unwrap();
@@ -111,7 +111,7 @@ async fn who_cannot_go_on_is_told_the_next_call() {
             let instead = &told["result"]["_meta"]["dev.candor/error"]["instead"];
             assert_eq!(*instead, next, "{tool}: {told}");
             assert!(text(&told).contains(next["tool"].as_str().unwrap()), "{told}");
-            // It can be made just as it stands there.
+            // That call works as given.
             let name = next["tool"].as_str().unwrap();
             let made = client.call(name, &next["arguments"]).await;
             assert_eq!(code(&made), None, "{made}");
@@ -120,9 +120,9 @@ async fn who_cannot_go_on_is_told_the_next_call() {
     .await;
 }
 
-/// What breaks inside is a result like any other, says nothing of the inside, and has the number of a line in the log.
+/// An internal error is a normal result. It gives no details, but the trace id of a line in the log.
 #[tokio::test]
-async fn what_breaks_inside_stays_inside() {
+async fn internal_error_hides_its_cause_from_the_caller() {
     for kind in Kind::ALL {
         let shop = Shop::new(&format!("inside-{kind}"));
         let (mut server, client) = shop.client(kind, &[], Person::Nobody).await;
@@ -152,7 +152,7 @@ async fn what_breaks_inside_stays_inside() {
             failed = told;
         }
         books.execute_batch("ALTER TABLE lost RENAME TO invoices").unwrap();
-        // It failed after it had begun, so whoever repeats it is told just that, though it would go well now.
+        // The call failed after its start, so a retry replays the failure, although it would succeed now.
         let again = client.call("create_invoice", &order("another")).await;
         assert_eq!(mark(&again)["replayed"], true, "{again}");
         assert_eq!(again["result"]["isError"], true, "{again}");
@@ -161,6 +161,6 @@ async fn what_breaks_inside_stays_inside() {
         assert_eq!(error(&again), error(&failed));
         assert!(!shop.invoices().contains_key("another"), "it did not run again");
         let found = client.call("get_invoice", &json!({"invoice_id": "inv_1"})).await;
-        assert_eq!(code(&found), None, "it goes on: {found}");
+        assert_eq!(code(&found), None, "the server keeps running: {found}");
     }
 }

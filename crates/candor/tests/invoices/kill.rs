@@ -3,7 +3,7 @@
 //! The books have no constraint that would keep a key from being used twice, and they are written before the ledger hears of
 //! it. So they tell what really happened; everything that anybody was ever told is held against them.
 //!
-//! `CANDOR_TEST_ROUNDS=3000 cargo test -p candor --test invoices killed` does more of it.
+//! `CANDOR_TEST_ROUNDS=3000 cargo test -p candor --test invoices kill::` runs more rounds.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
@@ -30,12 +30,12 @@ const KEYS: usize = 12;
 const RIVALS: usize = 3;
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_over_and_over_it_creates_no_invoice_twice_and_says_nothing_that_is_not_so() {
+async fn repeated_kills_never_create_a_second_invoice() {
     campaign("killed-http", Way::Http, rounds()).await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_over_and_over_behind_pipes_it_does_neither() {
+async fn repeated_kills_over_stdio_never_create_a_second_invoice() {
     campaign("killed-stdio", Way::Stdio, rounds() / 3).await;
 }
 
@@ -215,7 +215,7 @@ async fn reckon(shop: &Shop, way: Way, heard: &Heard, tally: &mut Tally) {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn killed_while_it_makes_its_files_it_starts_the_next_time() {
+async fn server_killed_while_it_creates_its_files_starts_the_next_time() {
     for round in 0..40 {
         let shop = Shop::new("killed-young");
         for _ in 0..3 {

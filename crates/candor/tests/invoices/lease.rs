@@ -20,7 +20,7 @@ async fn dispatched(shop: &Shop, key: &str) {
 }
 
 #[tokio::test]
-async fn repeat_after_a_kill_says_what_it_waits_for_and_how_long() {
+async fn retry_after_a_kill_reports_the_remaining_lease() {
     let shop = Shop::new("lease");
     let flags = ["--lease", "4s"];
     let (server, desk) = shop.stdio(&flags);
@@ -47,7 +47,7 @@ async fn repeat_after_a_kill_says_what_it_waits_for_and_how_long() {
         said.push(message["params"].clone());
     };
     assert_eq!(code(&answer), Some("outcome_unknown"), "{answer}");
-    let (last, earlier) = said.split_last().expect("it says that it waits");
+    let (last, earlier) = said.split_last().expect("a progress message");
     let seconds = |params: &Value, prefix: &str| {
         let text = params["message"].as_str()?.strip_prefix(prefix)?.strip_suffix(" s")?;
         text.parse::<u32>().ok()

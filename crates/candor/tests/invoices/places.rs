@@ -22,7 +22,7 @@ async fn refused(command: &mut Command, code: i32) -> String {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn ledger_and_secret_are_for_their_owner_alone() {
+async fn ledger_and_secret_files_are_private_to_their_owner() {
     use std::os::unix::fs::PermissionsExt as _;
     let shop = Shop::new("modes");
     let (_server, desk) = shop.stdio(&[]);
@@ -34,7 +34,7 @@ async fn ledger_and_secret_are_for_their_owner_alone() {
 }
 
 #[tokio::test]
-async fn a_server_over_http_says_where_its_calls_are_remembered() {
+async fn http_server_prints_its_ledger() {
     let shop = Shop::new("says");
     let mut server = Program::start(shop.command().args(["--http", "127.0.0.1:0"]));
     let mut told = Vec::new();
@@ -49,7 +49,7 @@ async fn a_server_over_http_says_where_its_calls_are_remembered() {
 }
 
 #[tokio::test]
-async fn nobody_has_to_say_where_and_then_it_is_the_state_folder() {
+async fn default_ledger_is_in_the_state_folder() {
     let shop = Shop::new("state");
     let state = shop.file("state");
     let mut server =
@@ -63,7 +63,7 @@ async fn nobody_has_to_say_where_and_then_it_is_the_state_folder() {
 }
 
 #[tokio::test]
-async fn a_ledger_in_memory_is_said_to_forget_and_does() {
+async fn memory_ledger_warns_that_its_keys_are_lost() {
     let shop = Shop::new("memory");
     for invoices in 1..=2 {
         let mut server = Program::start(shop.bare().args(["--stdio", "--ledger", "memory:"]));
@@ -77,12 +77,12 @@ async fn a_ledger_in_memory_is_said_to_forget_and_does() {
         let first = desk.settle("k").await.unwrap();
         assert!(matches!(first, Told::Done { .. }));
         assert_eq!(desk.settle("k").await.unwrap(), first);
-        assert_eq!(shop.invoices()["k"].len(), invoices, "as often as it was started");
+        assert_eq!(shop.invoices()["k"].len(), invoices, "one for each start");
     }
 }
 
 #[tokio::test]
-async fn without_a_ledger_it_does_not_start_and_names_the_tool() {
+async fn server_without_a_ledger_does_not_start_and_names_the_tool() {
     let shop = Shop::new("none");
     let complaint = refused(shop.bare().args(["--stdio", "--ledger", "none"]), 2).await;
     assert!(complaint.contains("create_invoice uses idempotency keys"), "{complaint}");
@@ -90,32 +90,32 @@ async fn without_a_ledger_it_does_not_start_and_names_the_tool() {
 }
 
 #[tokio::test]
-async fn a_place_that_cannot_be_written_is_named_and_what_to_do() {
+async fn unwritable_state_folder_is_an_error_with_advice() {
     let shop = Shop::new("unwritable");
-    // Not even root makes a folder in a file.
+    // Not even root can create a folder in a file.
     let file = shop.file("state");
     fs::write(&file, "").unwrap();
     let complaint = refused(shop.bare().arg("--stdio").env("XDG_STATE_HOME", &file), 1).await;
     assert!(complaint.contains(file.join("candor").to_str().unwrap()), "{complaint}");
     assert!(complaint.contains("--ledger sqlite:PATH"), "{complaint}");
-    assert!(complaint.contains("create_invoice"), "who needs it? {complaint}");
-    assert_eq!(complaint.matches("ledger.db").count(), 1, "said twice: {complaint}");
+    assert!(complaint.contains("create_invoice"), "it names the tool: {complaint}");
+    assert_eq!(complaint.matches("ledger.db").count(), 1, "it names the file once: {complaint}");
 
-    // Who has no keys to remember starts, and says so.
+    // A server without keys to store starts, with a warning.
     let mut hello = Program::start(example("hello").arg("--stdio").env("XDG_STATE_HOME", &file));
     let warning = hello.complaint().await;
     assert!(warning.contains("WARN") && warning.contains("calls are not stored"), "{warning}");
     assert!(warning.contains("--ledger"), "{warning}");
     let greeting = hello.ask(&call(1, "greet", &json!({"name": "Ada"}))).await;
     assert_eq!(text(&greeting), "Hello, Ada!");
-    // Unless somebody wanted them remembered there.
+    // Unless a flag names the ledger.
     let place = format!("sqlite:{}", file.join("ledger.db").display());
     let complaint = refused(example("hello").args(["--stdio", "--ledger", &place]), 1).await;
     assert!(complaint.contains(file.to_str().unwrap()), "{complaint}");
 }
 
 #[tokio::test]
-async fn a_place_that_is_no_ledger_is_refused_and_left_as_it_is() {
+async fn invalid_ledger_is_refused_unchanged() {
     let shop = Shop::new("wrong");
     for (url, code, told) in [
         ("mysql://localhost/x".to_owned(), 2, "sqlite:PATH"),

@@ -19,7 +19,7 @@ async fn create(desk: &Desk, key: &str) -> Value {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_result_is_repeated_verbatim_by_every_later_server() {
+async fn result_replays_verbatim_after_restarts() {
     let shop = Shop::new("restart");
     let (server, desk) = shop.http(&[]).await;
     let first = create(&desk, "k").await;
@@ -35,7 +35,7 @@ async fn a_result_is_repeated_verbatim_by_every_later_server() {
     let (_server, desk) = shop.http(&[]).await;
     let killed = create(&desk, "k").await;
     for repeated in [again, stopped, killed] {
-        // That the header says the same is seen to wherever something is asked over HTTP.
+        // The HTTP helper checks that the header agrees.
         assert_eq!(mark(&repeated)["replayed"], true, "{repeated}");
         assert!(mark(&repeated)["completedAt"].is_string(), "{repeated}");
         assert_eq!(bare(repeated), bare(first.clone()));
@@ -44,7 +44,7 @@ async fn a_result_is_repeated_verbatim_by_every_later_server() {
 }
 
 #[tokio::test]
-async fn a_server_whose_host_leaves_is_remembered_by_the_next() {
+async fn result_replays_after_the_host_leaves() {
     let shop = Shop::new("leaves");
     let (server, desk) = shop.stdio(&[]);
     let first = create(&desk, "k").await;
@@ -57,7 +57,7 @@ async fn a_server_whose_host_leaves_is_remembered_by_the_next() {
 }
 
 #[tokio::test]
-async fn the_same_key_of_another_caller_is_another_invoice() {
+async fn same_key_of_another_caller_is_another_operation() {
     let shop = Shop::new("tokens");
     let lines = [BearerTokens::line("alice", "a-token"), BearerTokens::line("bob", "b-token")];
     let tokens = shop.file("tokens");
@@ -68,7 +68,7 @@ async fn the_same_key_of_another_caller_is_another_invoice() {
     let of_bob = bob.settle("same").await.unwrap();
     let id = |told: &Told| match told {
         Told::Done { id, .. } => id.clone(),
-        Told::Unknown => panic!("nobody was killed"),
+        Told::Unknown => panic!("no server was killed"),
     };
     assert_ne!(id(&of_alice), id(&of_bob));
     assert_eq!(alice.settle("same").await.unwrap(), of_alice);

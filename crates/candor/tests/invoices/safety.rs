@@ -39,7 +39,7 @@ fn schema(shop: &Shop) -> Vec<String> {
 
 /// A second deletion fails.
 #[tokio::test]
-async fn a_refused_deletion_says_what_to_do_instead_and_changes_nothing() {
+async fn refused_deletion_changes_nothing_and_names_an_alternative() {
     everywhere("delete", &[], async |shop, desk| {
         invoices(desk, 2).await;
         let missing = desk.call("delete_invoice", &json!({"invoice_id": "inv_7"})).await;
@@ -60,14 +60,14 @@ async fn a_refused_deletion_says_what_to_do_instead_and_changes_nothing() {
         assert_eq!(status(shop, 2), None);
         let again = desk.call("delete_invoice", &json!({"invoice_id": "inv_2"})).await;
         assert_eq!(fails(&again), "Invoice inv_2 not found. Cannot delete.");
-        assert_eq!(status(shop, 1).as_deref(), Some("void"), "nobody else's");
+        assert_eq!(status(shop, 1).as_deref(), Some("void"), "the other invoice is unchanged");
     })
     .await;
 }
 
-/// What can be deleted is listed first, with its id, and can be looked at.
+/// A deletion takes an id that `list_invoices` returns and `get_invoice` accepts.
 #[tokio::test]
-async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
+async fn deletion_needs_an_id_that_the_list_returns() {
     everywhere("list-get-delete", &[], async |shop, desk| {
         invoices(desk, 3).await;
         let list = desk.call("list_invoices", &json!({})).await;
@@ -87,7 +87,7 @@ async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
         assert_eq!(text(&deleted), "Invoice inv_2 deleted.");
         let list = desk.call("list_invoices", &json!({})).await;
         assert_eq!(list["result"]["structuredContent"]["invoices"].as_array().unwrap().len(), 2);
-        // Nothing is deleted without an id, nor by what is none.
+        // Nothing is deleted without a valid id.
         for none in [
             json!({}),
             json!({"invoice_id": null}),
@@ -109,9 +109,9 @@ async fn what_is_to_be_deleted_is_listed_and_looked_at_before() {
     .await;
 }
 
-/// The state is changed instead, by one of these words, and what was voided is opened again.
+/// The status takes each of these values, and a void invoice can change again.
 #[tokio::test]
-async fn a_state_is_changed_and_changed_back() {
+async fn invoice_status_can_be_changed_and_changed_back() {
     everywhere("update", &[], async |shop, desk| {
         invoices(desk, 1).await;
         for wanted in ["open", "archive", "void", "draft"] {
@@ -124,7 +124,7 @@ async fn a_state_is_changed_and_changed_back() {
         let archived = desk.call("archive_invoice", &json!({"invoice_id": "inv_1"})).await;
         assert_eq!(text(&archived), "Invoice inv_1 is archived.");
         let unknown = desk.call("update_invoice", &json!({"id": "inv_1", "status": "paid"})).await;
-        assert_eq!(code(&unknown), Some("invalid_arguments"), "that it is paid, the bank says");
+        assert_eq!(code(&unknown), Some("invalid_arguments"), "only the bank sets the status paid");
         pay(shop, 1);
         let paid = desk.call("update_invoice", &json!({"id": "inv_1", "status": "draft"})).await;
         assert_eq!(code(&paid), Some("invoice_paid"));
@@ -133,14 +133,14 @@ async fn a_state_is_changed_and_changed_back() {
     .await;
 }
 
-/// Voiding is the way back from which there is one.
+/// Voiding can be undone. Deletion cannot.
 #[tokio::test]
-async fn what_was_voided_can_be_opened_again_and_what_was_deleted_cannot() {
+async fn voided_invoice_can_be_reopened_and_deleted_invoice_cannot() {
     everywhere("void", &[], async |shop, desk| {
         invoices(desk, 1).await;
         for _ in 0..2 {
             let voided = desk.call("void_invoice", &json!({"invoice_id": "inv_1"})).await;
-            assert_eq!(text(&voided), "Invoice inv_1 is void.", "as often as one likes");
+            assert_eq!(text(&voided), "Invoice inv_1 is void.", "voiding is idempotent");
         }
         assert_eq!(status(shop, 1).as_deref(), Some("void"));
         let opened = desk.call("update_invoice", &json!({"id": "inv_1", "status": "open"})).await;
@@ -153,12 +153,12 @@ async fn what_was_voided_can_be_opened_again_and_what_was_deleted_cannot() {
 }
 
 #[tokio::test]
-async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
+async fn migration_runs_only_as_previewed() {
     everywhere("migrate", &[], async |shop, desk| {
     let tools = desk.tools().await;
     let (shows, does) = (&tools["preview_migration"], &tools["execute_migration"]);
     assert!(does["description"].as_str().unwrap().contains("Call preview_migration first"));
-    // The same arguments, but for the token that says that they were looked at.
+    // The arguments differ only in the plan token.
     let mut taken = does["inputSchema"].clone();
     assert!(taken["properties"].as_object_mut().unwrap().shift_remove("plan_token").is_some());
     taken["required"].as_array_mut().unwrap().retain(|name| name != "plan_token");
@@ -175,7 +175,7 @@ async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
         text(&shown),
         "Would create tables: refunds, refund_reasons. Would add columns: invoices.refunded_cents, users.iban."
     );
-    assert_eq!(schema(shop), before, "to look changes nothing");
+    assert_eq!(schema(shop), before, "a preview changes nothing");
     let execute = |shown: &Value, migration: &str| {
         let token = &shown["result"]["_meta"]["dev.candor/plan"]["token"];
         json!({"migration_id": migration, "plan_token": token})
@@ -189,14 +189,14 @@ async fn a_migration_is_done_as_it_was_shown_or_not_at_all() {
     forged["plan_token"] = json!(format!("{}x", forged["plan_token"].as_str().unwrap()));
     let forged = desk.call("execute_migration", &forged).await;
     assert_eq!(code(&forged), Some("plan_invalid"), "{forged}");
-    assert_eq!(schema(shop).len(), before.len() + 1, "nothing was done but what we did ourselves");
+    assert_eq!(schema(shop).len(), before.len() + 1, "only the test has changed the schema");
 
     let shown = desk.call("preview_migration", &refunds).await;
     let applied = desk.call("execute_migration", &execute(&shown, "refunds")).await;
     assert_eq!(text(&applied), "Migration refunds applied.");
     shop.books().execute_batch("SELECT iban FROM users; SELECT id FROM refunds").unwrap();
     let twice = desk.call("execute_migration", &execute(&shown, "refunds")).await;
-    assert_eq!(code(&twice), Some("already_applied"), "the plan says itself why there is none");
+    assert_eq!(code(&twice), Some("already_applied"), "the preview reports why there is no plan");
     })
     .await;
 }

@@ -44,15 +44,15 @@ async fn started(shop: &Shop, starts: usize) {
 }
 
 #[tokio::test]
-async fn a_server_that_is_told_to_stop_lets_the_call_end_and_answers_it() {
+async fn stopping_server_finishes_and_answers_a_running_call() {
     for (name, way) in [("stop-http", Way::Http), ("stop-stdio", Way::Stdio)] {
         let shop = Shop::new(name);
         let (server, desk) = shop.start(way).await;
         let (books, calling, stopping) = stopped(&shop, server, &desk).await;
         tokio::time::sleep(Duration::from_millis(100)).await;
-        assert!(!stopping.is_finished(), "it left a running call alone");
+        assert!(!stopping.is_finished(), "the server ended before its running call");
         books.execute_batch("ROLLBACK").unwrap();
-        let answer = calling.await.unwrap().expect("its caller is answered");
+        let answer = calling.await.unwrap().expect("the caller gets an answer");
         assert_eq!(code(&answer), None, "{answer}");
         assert_eq!(stopping.await.unwrap().status.code(), Some(0));
 
@@ -63,13 +63,13 @@ async fn a_server_that_is_told_to_stop_lets_the_call_end_and_answers_it() {
     }
 }
 
-/// Its thread waits for the books, and nobody can stop a thread: it ends after the record was closed, so that says "unknown".
+/// The handler's thread waits for the books and cannot be stopped. It ends after the record is closed as outcome unknown.
 #[tokio::test]
-async fn a_call_that_does_not_end_in_time_is_unknown_and_not_started_again() {
+async fn call_that_outlives_the_drain_is_not_started_again() {
     let shop = Shop::new("stop-late");
     let (server, desk) = shop.http(&["--drain", "100ms"]).await;
     let (books, calling, stopping) = stopped(&shop, server, &desk).await;
-    // It hears no more, or in the last moment that nobody knows.
+    // The caller gets no answer, or "outcome unknown" in the last moment.
     if let Some(told) = calling.await.unwrap() {
         assert_eq!(code(&told), Some("outcome_unknown"), "{told}");
     }
@@ -84,5 +84,5 @@ async fn a_call_that_does_not_end_in_time_is_unknown_and_not_started_again() {
         Told::Done { id, .. } => assert_eq!(happened["running"], [id]),
         Told::Unknown => {}
     }
-    assert_eq!(shop.invoices(), happened, "it was not started again");
+    assert_eq!(shop.invoices(), happened, "the call was not started again");
 }

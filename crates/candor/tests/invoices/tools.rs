@@ -29,10 +29,10 @@ fn meaning(annotations: &Value) -> [bool; 4] {
 }
 
 #[tokio::test]
-async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
+async fn every_tool_has_the_hints_and_texts_of_the_guide() {
     everywhere("listed", &[], async |_, client| {
     let tools = client.tools().await;
-    // Where its lines end is for the author's editor to say.
+    // Line breaks in the description do not count.
     let says = |name: &str| {
         let words = tools[name]["description"].as_str().unwrap().split_whitespace();
         words.collect::<Vec<_>>().join(" ")
@@ -53,7 +53,7 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
         let told = client.request("tools/annotations", &json!({"name": name, "arguments": arguments})).await;
         let answered = &told["result"]["annotations"];
         assert_eq!(answered.as_object().map(serde_json::Map::len), Some(4), "{told}");
-        // As a client understands what is listed, and as it is told of the call.
+        // As listed, and as evaluated for the call.
         for means in [meaning(&tools[name]["annotations"]), HINTS.map(|hint| answered[hint] == true)] {
             for (printed, means) in printed.into_iter().zip(means) {
                 assert!(printed.is_none_or(|printed| printed == means), "{name}: {} {told}", tools[name]);
@@ -102,7 +102,7 @@ async fn every_tool_has_the_hints_and_the_words_of_the_guide() {
 }
 
 #[tokio::test]
-async fn the_first_call_gives_id_and_status_and_the_second_the_same_invoice() {
+async fn retry_returns_the_same_invoice() {
     everywhere("first", &[], async |shop, desk| {
         let first = desk.call("create_invoice", &order("k-1")).await;
         let said: Value = serde_json::from_str(text(&first)).unwrap();
@@ -122,7 +122,7 @@ async fn the_first_call_gives_id_and_status_and_the_second_the_same_invoice() {
 }
 
 #[tokio::test]
-async fn arguments_that_are_wrong_are_refused_by_name_and_use_up_no_key() {
+async fn invalid_arguments_do_not_use_up_the_key() {
     everywhere("wrong-arguments", &[], async |shop, desk| {
         for (wrong, pointer) in [
             (json!({"amount_cents": 0}), "/amount_cents"),
@@ -160,7 +160,7 @@ async fn arguments_that_are_wrong_are_refused_by_name_and_use_up_no_key() {
 }
 
 #[tokio::test]
-async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
+async fn created_invoices_are_found_by_id_and_listed_page_by_page() {
     everywhere("pages", &[], async |_, desk| {
     for number in 1..=7 {
         desk.call("create_invoice", &order(&format!("k-{number}"))).await;
@@ -206,7 +206,7 @@ async fn what_was_created_is_found_by_its_id_and_listed_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
+async fn upsert_user_creates_once_per_email_and_changes_by_id() {
     everywhere("users", &[], async |shop, desk| {
         let upsert = async |arguments: Value| desk.call("upsert_user", &arguments).await;
         let first = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
@@ -214,7 +214,7 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
         assert_eq!(first["result"]["structuredContent"], ada);
         for _ in 0..3 {
             let again = upsert(json!({"email": "ada@example.com", "name": "Ada"})).await;
-            assert_eq!(again["result"]["structuredContent"], ada, "a retry gives the same");
+            assert_eq!(again["result"]["structuredContent"], ada, "a retry returns the same");
         }
         let lovelace = json!({"id": "user_1", "email": "ada@example.com", "name": "Ada Lovelace"});
         for _ in 0..2 {
@@ -231,7 +231,7 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
                 all.query_map([], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?))).unwrap();
             rows.map(Result::unwrap).collect()
         };
-        // It is declared as one that adds: what was there is still there.
+        // The tool is declared as adding, so earlier versions are still there.
         let versions = [
             (1, "ada@example.com".to_owned(), "Ada".to_owned()),
             (1, "ada@example.com".to_owned(), "Ada Lovelace".to_owned()),
@@ -248,13 +248,13 @@ async fn a_user_is_created_once_for_an_address_and_changed_by_id() {
             let answer = upsert(wrong.clone()).await;
             assert_eq!(code(&answer), Some(why), "{wrong}: {answer}");
         }
-        assert_eq!(users(shop), versions, "what fails adds nothing");
+        assert_eq!(users(shop), versions, "a failed call adds nothing");
     })
     .await;
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn reads_may_be_repeated_and_run_side_by_side() {
+async fn repeated_and_concurrent_reads_succeed_without_keys() {
     everywhere("reads", &[], async |_, desk| {
         desk.call("create_invoice", &order("k")).await;
         let mut found = HashSet::new();
@@ -287,7 +287,7 @@ async fn reads_may_be_repeated_and_run_side_by_side() {
 }
 
 #[tokio::test]
-async fn an_invoice_is_mailed_once_however_often_it_is_sent() {
+async fn repeated_send_mails_the_invoice_once() {
     everywhere("mail", &[], async |shop, desk| {
         desk.call("create_invoice", &order("k")).await;
         let id = json!({"invoice_id": "inv_1"});
@@ -322,7 +322,7 @@ async fn an_invoice_is_mailed_once_however_often_it_is_sent() {
 }
 
 #[tokio::test]
-async fn what_certainly_has_not_happened_may_be_tried_again_under_its_key() {
+async fn call_that_did_not_run_may_retry_with_its_key() {
     let shop = Shop::new("busy");
     let (_server, desk) = shop.stdio(&[]);
     desk.settle("before").await.unwrap();
@@ -336,9 +336,9 @@ async fn what_certainly_has_not_happened_may_be_tried_again_under_its_key() {
     assert_eq!(shop.invoices()["k"].len(), 1);
 }
 
-/// What deletes, voids, changes what is there or cannot be undone is destructive in the protocol's sense, and nothing else is.
+/// A tool that deletes, voids, changes data or cannot be undone is destructive in the protocol's sense. No other tool is.
 #[tokio::test]
-async fn changes_and_deletions_are_destructive_and_their_effect_tells_them_apart() {
+async fn effect_distinguishes_changes_from_deletions() {
     everywhere("destructive", &[], async |_, client| {
         let tools = client.tools().await;
         let mut destructive: Vec<&str> = Vec::new();
@@ -417,7 +417,7 @@ async fn every_classified_tool_publishes_all_four_hints() {
     .await;
 }
 
-/// No description says what the hints deny, and every destructive tool says whether there is a way back.
+/// No description contradicts the hints, and every destructive tool states whether it can be undone.
 #[tokio::test]
 async fn descriptions_and_hints_agree() {
     everywhere("agree", &[], async |_, client| {
@@ -426,7 +426,7 @@ async fn descriptions_and_hints_agree() {
             let words = tool["description"].as_str().unwrap().split_whitespace();
             let says = words.collect::<Vec<_>>().join(" ");
             let [reads, destroys, repeatable, _] = meaning(&tool["annotations"]);
-            // What is neither harmless to repeat nor marked is what nobody can handle.
+            // A tool that is neither safe to retry nor marked as destructive would be wrong.
             assert!(reads || repeatable || destroys, "{name}: {says}");
             if says.contains("Safe to retry with") && !says.contains("Not safe") {
                 assert!(repeatable, "{name}: {says}");
@@ -447,7 +447,7 @@ async fn descriptions_and_hints_agree() {
             let opened = "can be opened again with `update_invoice`";
             let says_so = back.iter().any(|words| says.contains(words)) || says.contains(opened);
             assert!(!destroys || says_so, "{name}: {says}");
-            // Whom it names is there.
+            // Each tool that it names exists.
             for other in says.split('`').skip(1).step_by(2) {
                 assert!(!tools[other].is_null(), "{name} names {other}");
             }
@@ -456,11 +456,11 @@ async fn descriptions_and_hints_agree() {
     .await;
 }
 
-/// What registration looks for (words that the declarations do not bear out, deletions by ids that nothing lists) is not
-/// found here, so nothing is said at the start.
+/// Registration warns of descriptions that contradict declarations, and of deletions by ids that no tool lists. The example has
+/// neither, so it starts without a warning.
 #[cfg(unix)]
 #[tokio::test]
-async fn registration_has_nothing_to_complain_about() {
+async fn example_starts_without_warnings() {
     let shop = Shop::new("quiet");
     let kind = Kind::ALL[1];
     let (server, client) = shop.client(kind, &[], Person::Nobody).await;
@@ -471,25 +471,25 @@ async fn registration_has_nothing_to_complain_about() {
     assert_eq!((ended.status.code(), ended.stderr), (Some(0), Vec::new()));
 }
 
-/// What a person is asked about says so.
+/// The description of a tool states that it needs approval.
 #[tokio::test]
-async fn what_a_person_is_asked_about_says_so() {
+async fn description_mentions_required_approval() {
     everywhere("said", &["--ask", "destructive"], async |_, client| {
         let tools = client.tools().await;
         for (name, tool) in tools.as_object().unwrap() {
             let says = tool["description"].as_str().unwrap();
             let asks = says.contains("Requires human approval before executing.");
             let [_, destroys, _, _] = meaning(&tool["annotations"]);
-            // Of this one it depends on the call.
+            // For this tool it depends on the call.
             assert_eq!(asks, destroys && name != "update_invoice", "{name}: {says}");
         }
     })
     .await;
 }
 
-/// What the description says is kept to.
+/// The server enforces the limit in the description.
 #[tokio::test]
-async fn the_rate_that_is_said_is_enforced() {
+async fn documented_rate_limit_is_enforced() {
     everywhere("rate", &[], async |shop, client| {
         let said = client.tools().await["revoke_sent_invoice"]["description"].clone();
         assert!(said.as_str().unwrap().ends_with("Max 10 calls per minute."), "{said}");
@@ -508,14 +508,14 @@ async fn the_rate_that_is_said_is_enforced() {
         assert!((1..=60_000).contains(&wait), "{refused}");
         let mails = "SELECT count(*) FROM outbox";
         let mails: i64 = shop.books().query_row(mails, [], |row| row.get(0)).unwrap();
-        assert_eq!(mails, 1, "the eleventh has done nothing");
+        assert_eq!(mails, 1, "the eleventh call did not run");
     })
     .await;
 }
 
-/// A key may come as a header, and a result that is an old one says so in another.
+/// A key may come in a header, and another header marks a replayed result.
 #[tokio::test]
-async fn over_http_keys_and_repetitions_have_their_headers() {
+async fn http_headers_carry_the_key_and_mark_replays() {
     for kind in Kind::HTTP {
         let shop = Shop::new(&format!("header-{kind}"));
         let (_server, client) = shop.client(kind, &[], Person::Nobody).await;

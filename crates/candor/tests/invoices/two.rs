@@ -32,7 +32,7 @@ async fn race(desks: [&Desk; 2]) -> Vec<(String, Told)> {
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn two_servers_that_race_for_the_same_keys_create_each_invoice_once() {
     let shop = Shop::new("two");
-    // Both at once, in a folder where nothing is yet.
+    // Both start at once in an empty folder.
     let ((_first, one), (_second, other)) = (shop.stdio(&[]), shop.stdio(&[]));
     let answers = race([&one, &other]).await;
     assert_eq!(answers.len(), 4 * KEYS);
@@ -45,7 +45,7 @@ async fn two_servers_that_race_for_the_same_keys_create_each_invoice_once() {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-async fn servers_that_start_at_once_where_nothing_is_yet_all_start() {
+async fn servers_that_create_one_ledger_at_once_all_start() {
     for round in 0..20 {
         let shop = Shop::new("at-once");
         let servers: Vec<_> = (0..4).map(|_| shop.stdio(&[])).collect();
@@ -58,7 +58,7 @@ async fn servers_that_start_at_once_where_nothing_is_yet_all_start() {
 }
 
 #[tokio::test]
-async fn two_servers_with_different_books_share_a_ledger_and_no_keys() {
+async fn servers_with_different_books_share_a_ledger_but_no_keys() {
     let (shop, ours) = (Shop::new("books"), Shop::new("other-books"));
     let (_first, one) = shop.stdio(&[]);
     let mut command = ours.bare();

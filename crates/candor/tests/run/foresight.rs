@@ -33,12 +33,12 @@ fn in_both_eras(params: &Value) -> [Value; 2] {
     [request(1, ASK, params), modern(1, ASK, params)]
 }
 
-/// Whoever foresees calls says so, and whoever does not has no such method.
+/// A server that evaluates calls declares it. Another server does not have the method.
 #[tokio::test]
-async fn a_server_says_whether_it_can_be_asked() {
+async fn server_declares_whether_it_evaluates_calls() {
     for (name, tools) in [
         ("file_server", json!({"listChanged": false, "dynamicAnnotations": true})),
-        // Its tools change, and there may be such among them one day.
+        // Its tools change, and later ones may depend on their arguments.
         ("everything", json!({"listChanged": true, "dynamicAnnotations": true})),
         ("hello", json!({"listChanged": false})),
     ] {
@@ -54,9 +54,9 @@ async fn a_server_says_whether_it_can_be_asked() {
     }
 }
 
-/// A question as it is meant; and those that lack what every question has.
+/// A valid request, and requests that lack a part.
 #[tokio::test]
-async fn a_question_has_a_name_and_arguments() {
+async fn evaluation_needs_a_name_and_arguments() {
     let (mut files, _) = greeted("file_server", &[]).await;
     let fine = json!({"path": "/home/user/notes.txt", "action": "read"});
     for question in in_both_eras(&json!({"name": "manage_files", "arguments": fine})) {
@@ -80,9 +80,9 @@ async fn a_question_has_a_name_and_arguments() {
     }
 }
 
-/// Every row of the example; each call then does what was said of it.
+/// Every row of the example. Each call then does what its hints promise.
 #[tokio::test]
-async fn files_and_an_api_say_of_each_call_what_it_does() {
+async fn evaluated_hints_match_the_effect_of_each_call() {
     let folder = Path::new(env!("CARGO_TARGET_TMPDIR")).join("run-motivation");
     let _ = fs::remove_dir_all(&folder);
     fs::create_dir_all(&folder).unwrap();
@@ -103,7 +103,7 @@ async fn files_and_an_api_say_of_each_call_what_it_does() {
             let told = server.ask(&question).await;
             assert_eq!(told["result"]["annotations"], said, "{operation}: {told}");
         }
-        assert_eq!(look(), before, "{operation}: it was only asked about");
+        assert_eq!(look(), before, "{operation}: evaluation changes nothing");
         let called = server.ask(&call(2, "filesystem", &arguments)).await;
         assert_ne!(called["result"]["isError"], true, "{called}");
         assert_eq!(look().as_deref(), left, "{operation}");

@@ -4,7 +4,7 @@ use crate::example;
 use crate::process::output;
 
 #[tokio::test]
-async fn a_flag_that_cannot_be_meant_is_a_usage_error() {
+async fn invalid_flag_is_a_usage_error() {
     for (flags, parts) in [
         (&["--http", "nonsense"][..], &["'nonsense'", "--http", "127.0.0.1:7332"][..]),
         (&["--http", "0.0.0.0:0"], &["--http 0.0.0.0:0", "--tokens FILE"]),
@@ -30,15 +30,15 @@ async fn a_flag_that_cannot_be_meant_is_a_usage_error() {
     }
 }
 
-/// Whoever reads the guide for operators learns of every flag, and of none that there is not.
+/// The guide for operators lists every flag, and no other.
 #[tokio::test]
-async fn the_guide_has_the_flags_that_there_are() {
+async fn guide_lists_exactly_the_flags_of_the_help() {
     let guide = include_str!("../../../../docs/operate.md");
     let flag = |rest: &str| {
         let end = rest.find(|c: char| !c.is_ascii_lowercase() && c != '-').unwrap_or(rest.len());
         rest[..end].to_owned()
     };
-    // Rows of tables that begin with a flag; one of them is about how a call comes.
+    // Rows of tables that begin with a flag. One flag is in two tables.
     let rows = guide.lines().filter_map(|line| line.strip_prefix("| `--"));
     let mut told: Vec<_> = rows.map(flag).collect();
     let ended = output(example("hello").arg("--help")).await;

@@ -76,7 +76,7 @@ async fn servers_with_different_secrets_refuse_each_others_rounds() {
 }
 
 #[tokio::test]
-async fn a_secret_that_cannot_be_read_names_file_and_line() {
+async fn invalid_secret_file_is_an_error_that_names_file_and_line() {
     let broken = key_file("broken", &format!("# a comment\n{}\nnot a key\n", "ab".repeat(32)));
     for transport in ["--stdio", "--http=127.0.0.1:0"] {
         let ended = output(example("hello").arg(transport).arg("--secret-file").arg(&broken)).await;

@@ -12,7 +12,7 @@ use crate::messages::{call, initialize, modern, text};
 use crate::process::{Program, output};
 
 #[tokio::test]
-async fn a_signal_ends_an_http_server_and_its_open_subscription_in_good_order() {
+async fn signal_completes_an_open_subscription_and_ends_the_server() {
     let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
     let address = everything.listening().await;
     let wanted = json!({"notifications": {"toolsListChanged": true}});
@@ -31,7 +31,7 @@ async fn a_signal_ends_an_http_server_and_its_open_subscription_in_good_order() 
 }
 
 #[tokio::test]
-async fn a_signal_ends_the_open_stream_of_a_legacy_session_without_waiting_for_it() {
+async fn signal_ends_an_open_legacy_stream_at_once() {
     let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
     let address = everything.listening().await;
     let session = open_session(&address, &initialize(1)).await;
@@ -49,7 +49,7 @@ async fn a_signal_ends_the_open_stream_of_a_legacy_session_without_waiting_for_i
 }
 
 #[tokio::test]
-async fn a_signal_lets_a_running_call_finish() {
+async fn signal_lets_a_running_call_finish() {
     let mut everything = Program::start(example("everything").args(["--http", "127.0.0.1:0"]));
     let address = everything.listening().await;
     let wait = json!({"name": "wait", "arguments": {"steps": 5}, "_meta": {"progressToken": 1}});
@@ -66,9 +66,9 @@ async fn a_signal_lets_a_running_call_finish() {
     assert_eq!(everything.ended().await.status.code(), Some(0));
 }
 
-/// Whoever serves may go on with something else. This test is both: who does, and who listens to it.
+/// A program may keep running after its server has ended. This test starts itself as that program and reads its stderr.
 #[tokio::test]
-async fn whoever_has_ended_says_nothing_more() {
+async fn ended_server_prints_no_stopping_notice() {
     const SERVES: &str = "CANDOR_TEST_SERVES";
     if std::env::var_os(SERVES).is_some() {
         let mut args = ServeArgs::default();
@@ -79,7 +79,7 @@ async fn whoever_has_ended_says_nothing_more() {
         return tokio::time::sleep(std::time::Duration::from_secs(2)).await;
     }
     let mut serves = tokio::process::Command::new(std::env::current_exe().unwrap());
-    serves.args(["--exact", "--nocapture", "signals::whoever_has_ended_says_nothing_more"]);
+    serves.args(["--exact", "--nocapture", "signals::ended_server_prints_no_stopping_notice"]);
     let ended = output(serves.env(SERVES, "1")).await;
     let said = ended.stderr.join("\n");
     assert_eq!(ended.status.code(), Some(0), "{said}");
@@ -87,7 +87,7 @@ async fn whoever_has_ended_says_nothing_more() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_a_stdio_server_whose_host_still_holds_the_pipes() {
+async fn signal_ends_a_stdio_server_whose_host_holds_the_pipes() {
     let mut hello = Program::start(example("hello").arg("--stdio"));
     hello.ask(&initialize(1)).await;
     hello.terminate();
@@ -95,7 +95,7 @@ async fn a_signal_ends_a_stdio_server_whose_host_still_holds_the_pipes() {
 }
 
 #[tokio::test]
-async fn a_signal_ends_a_stdio_server_whose_host_does_not_read() {
+async fn signal_ends_a_stdio_server_whose_host_does_not_read() {
     let mut everything =
         Program::start(example("everything").args(["--stdio", "--drain", "100ms"]));
     everything.ask(&initialize(1)).await;

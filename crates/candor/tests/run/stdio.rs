@@ -7,7 +7,7 @@ use crate::messages::{call, initialize, modern, request, text};
 use crate::process::{Program, output};
 
 #[tokio::test]
-async fn a_host_starts_the_hello_server_greets_and_leaves() {
+async fn hello_server_serves_a_host_from_start_to_exit() {
     let mut hello = Program::start(example("hello").arg("--stdio"));
     let opened = hello.ask(&initialize(1)).await;
     assert_eq!(opened["result"]["serverInfo"], json!({"name": "hello", "version": "1.0.0"}));
@@ -25,7 +25,7 @@ async fn a_host_starts_the_hello_server_greets_and_leaves() {
 }
 
 #[tokio::test]
-async fn what_is_published_is_the_same_bytes_after_a_restart() {
+async fn tool_list_is_byte_identical_after_a_restart() {
     let listed = async || {
         let mut schemas = Program::start(example("schemas").arg("--stdio"));
         for message in [
@@ -47,7 +47,7 @@ async fn what_is_published_is_the_same_bytes_after_a_restart() {
 }
 
 #[tokio::test]
-async fn a_log_filter_that_is_not_understood_is_told_and_stops_nothing() {
+async fn invalid_log_filter_is_reported_and_ignored() {
     for (filter, told) in [
         ("candor_server=nonsense", true),
         ("[span]=info", true),
@@ -68,7 +68,7 @@ async fn a_log_filter_that_is_not_understood_is_told_and_stops_nothing() {
 }
 
 #[tokio::test]
-async fn a_failure_has_a_name_that_the_log_knows() {
+async fn failure_has_a_trace_id_that_the_log_contains() {
     let mut everything =
         Program::start(example("everything").arg("--stdio").env("RUST_LOG", "info"));
     let parent = "00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01";
@@ -93,7 +93,7 @@ async fn a_failure_has_a_name_that_the_log_knows() {
 }
 
 #[tokio::test]
-async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
+async fn stdout_carries_only_the_protocol_at_any_log_level() {
     let mut everything =
         Program::start(example("everything").arg("--stdio").env("RUST_LOG", "trace"));
     let cancelled =
@@ -136,7 +136,7 @@ async fn stdout_carries_the_protocol_alone_however_much_is_logged() {
 /// Whatever the program prints goes to stderr: file descriptor 1 is the same pipe as 2, and the protocol's is another.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn what_a_tool_prints_cannot_reach_the_protocol() {
+async fn output_of_a_tool_cannot_reach_the_protocol() {
     let mut hello = Program::start(example("hello").arg("--stdio"));
     hello.ask(&initialize(1)).await;
     let behind = |descriptor: &str| {
@@ -153,7 +153,7 @@ async fn what_a_tool_prints_cannot_reach_the_protocol() {
 }
 
 #[tokio::test]
-async fn a_host_that_is_gone_leaves_no_server_behind() {
+async fn server_ends_when_its_host_is_gone() {
     let mut everything = Program::start(example("everything").arg("--stdio"));
     everything.ask(&initialize(1)).await;
     let wait = call(2, "wait", &json!({"steps": 2}));
@@ -164,7 +164,7 @@ async fn a_host_that_is_gone_leaves_no_server_behind() {
 }
 
 #[tokio::test]
-async fn a_host_that_does_not_read_cannot_keep_a_server_from_ending() {
+async fn server_ends_even_if_its_host_does_not_read() {
     let mut everything =
         Program::start(example("everything").args(["--stdio", "--drain", "100ms"]));
     everything.ask(&initialize(1)).await;

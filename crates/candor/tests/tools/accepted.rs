@@ -311,7 +311,7 @@ fn constrained(
 }
 
 #[tokio::test]
-async fn constraint_that_cannot_apply_or_default_that_breaks_it_is_not_registered() {
+async fn inapplicable_constraint_or_invalid_default_is_not_registered() {
     for (tools, expected) in [
         (
             tools![range_on_text],

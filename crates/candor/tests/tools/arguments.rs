@@ -107,7 +107,7 @@ fn all() -> Server {
 }
 
 #[tokio::test]
-async fn one_struct_is_the_arguments() {
+async fn single_struct_parameter_is_the_arguments() {
     let client = Ways::modern(all()).await;
     let schema = input(&client, "one_struct").await;
     assert_eq!(
@@ -130,7 +130,7 @@ async fn one_struct_is_the_arguments() {
 }
 
 #[tokio::test]
-async fn everything_else_is_one_of_the_arguments() {
+async fn other_parameters_are_each_one_argument() {
     let client = Ways::modern(all()).await;
     for (tool, names, arguments, expected) in [
         (
@@ -170,7 +170,7 @@ async fn everything_else_is_one_of_the_arguments() {
 }
 
 #[tokio::test]
-async fn a_recursive_struct_is_the_arguments_and_its_definitions_resolve() {
+async fn recursive_struct_may_be_the_arguments() {
     let client = Ways::modern(all()).await;
     let schema = input(&client, "a_tree").await;
     assert_eq!(schema["required"], json!(["name", "children"]));
@@ -204,7 +204,7 @@ fn each_in_the_other(forest: Forest) -> Forest {
 }
 
 #[tokio::test]
-async fn types_that_contain_each_other_are_arguments_and_results() {
+async fn mutually_recursive_types_are_arguments_and_results() {
     let client = Ways::modern(server(tools![each_in_the_other])).await;
     let forest = json!({"trees": [{"within": {"trees": [{"within": null}]}}]});
     let called = call(&client, "each_in_the_other", forest.clone()).await;

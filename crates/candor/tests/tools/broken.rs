@@ -200,7 +200,7 @@ fn strict_servers_refuse_broken_schemas_and_name_the_tool() {
 }
 
 #[test]
-fn schema_that_an_author_writes_stays_an_error() {
+fn broken_handwritten_schema_is_an_error() {
     /// Says nothing.
     #[tool(reads, input_schema = r#"{"type":"object","properties":{"a":{"type":"strin"}}}"#)]
     fn given(a: String) -> String {
@@ -225,7 +225,7 @@ fn tool_without_description_is_named_in_the_log() {
 }
 
 #[tokio::test]
-async fn operators_see_why_and_others_see_which_schema_is_unavailable() {
+async fn only_operators_see_why_a_schema_is_unavailable() {
     let tokens = BearerTokens::default()
         .token("t-member", Principal::new("ann"))
         .token("t-operator", Principal::new("root"))

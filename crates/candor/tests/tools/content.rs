@@ -124,7 +124,7 @@ fn own_result(fails: bool) -> CallToolResult {
 }
 
 #[tokio::test]
-async fn a_whole_result_passes_unchanged() {
+async fn whole_result_passes_unchanged() {
     for client in both_ways(|| tools![own_result]).await {
         for fails in [false, true] {
             let called = client.call("own_result", json!({"fails": fails})).await;
@@ -181,7 +181,7 @@ fn unknown_scalar() -> (&'static str, Value) {
 }
 
 #[tokio::test]
-async fn a_pair_is_content_and_a_value_beside_it() {
+async fn pair_returns_content_and_a_structured_value() {
     let width = json!({"width": 7});
     let tools = || {
         tools![captioned, measured, measured_list, counted, described, two_scalars, unknown_scalar]
@@ -204,7 +204,7 @@ async fn a_pair_is_content_and_a_value_beside_it() {
             let schema = output(&client, tool).await.unwrap();
             assert_eq!(schema["required"], json!(["width"]), "{tool}");
         }
-        assert_eq!(output(&client, "described").await, None, "nothing is known beforehand");
+        assert_eq!(output(&client, "described").await, None, "a dynamic value has no schema");
         let schema = output(&client, "two_scalars").await.unwrap();
         assert_eq!(schema["properties"]["result"]["type"], "array");
     }
@@ -240,7 +240,7 @@ fn temperature(celsius: f64) -> Temperature {
 }
 
 #[tokio::test]
-async fn a_type_may_say_itself_how_it_is_sent() {
+async fn into_output_decides_how_a_type_is_sent() {
     for client in both_ways(|| tools![temperature]).await {
         assert_eq!(output(&client, "temperature").await, Temperature::schema().map(|s| s.schema));
         let called = call(&client, "temperature", json!({"celsius": 7.5})).await;

@@ -31,7 +31,7 @@ fn echo_wrapped(value: Wrapped) -> Wrapped {
 }
 
 #[tokio::test]
-async fn a_value_is_shaped_when_it_is_there() {
+async fn dynamic_value_is_shaped_at_run_time() {
     for client in both_ways(|| tools![echo, echo_result, echo_wrapped]).await {
         let anything = json!({"description": "Parameter value"});
         assert_eq!(input(&client, "echo").await["properties"]["value"], anything);
@@ -66,7 +66,7 @@ async fn a_value_is_shaped_when_it_is_there() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_a_valid_result_is_one() {
+async fn object_that_is_a_valid_tool_result_is_sent_as_one() {
     let block = json!({"type": "text", "text": "a"});
     for client in both_ways(|| tools![echo]).await {
         for (value, content, structured, is_error) in [
@@ -102,7 +102,7 @@ async fn an_object_that_is_a_valid_result_is_one() {
 }
 
 #[tokio::test]
-async fn an_object_that_is_no_valid_result_is_an_object() {
+async fn object_that_is_not_a_valid_tool_result_is_a_value() {
     for client in both_ways(|| tools![echo, echo_object]).await {
         for tool in ["echo", "echo_object"] {
             for value in [

@@ -53,7 +53,7 @@ fn pay(id: i64) -> Result<String, ToolError> {
 }
 
 #[tokio::test]
-async fn a_failure_says_what_to_do_now() {
+async fn tool_error_carries_its_code_and_advice() {
     for client in both(|| tools![pay]) {
         assert!(!client.call("pay", json!({"id": 1})).await.is_error());
 
@@ -148,7 +148,7 @@ fn in_words() -> Result<i64, Words> {
 }
 
 #[tokio::test]
-async fn the_text_of_a_foreign_error_goes_to_the_log_alone() {
+async fn text_of_a_foreign_error_goes_only_to_the_log() {
     for client in both(|| tools![by_question_mark, as_it_is, in_a_box, in_words]) {
         for tool in ["by_question_mark", "as_it_is", "in_a_box", "in_words"] {
             let log = Log::listen();
@@ -192,7 +192,7 @@ fn shop() -> Result<i64, Shop> {
 }
 
 #[tokio::test]
-async fn a_text_is_for_the_caller_and_a_conversion_says_what_is() {
+async fn text_errors_and_conversions_reach_the_caller() {
     for client in both(|| tools![text, fixed_text, shop]) {
         let called = client.call("text", json!({"name": "Ada"})).await;
         assert_eq!(called.text(), "Nobody is called Ada");
@@ -223,7 +223,7 @@ fn panics_elsewhere() -> i64 {
 }
 
 #[tokio::test]
-async fn a_panic_fails_the_call_and_not_the_server() {
+async fn panic_fails_only_its_call() {
     for client in both(|| tools![panics, panics_later, panics_elsewhere]) {
         for tool in ["panics", "panics_later", "panics_elsewhere"] {
             let log = Log::listen();
@@ -242,7 +242,7 @@ fn blocks() -> i64 {
 }
 
 #[tokio::test]
-async fn a_function_that_keeps_its_thread_keeps_nobody_waiting() {
+async fn blocking_tool_does_not_delay_other_calls() {
     // One thread serves all.
     let client = server(tools![blocks, pay]).test();
     let begun = std::time::Instant::now();
@@ -260,7 +260,7 @@ async fn sleeps() -> i64 {
 }
 
 #[tokio::test]
-async fn a_call_that_takes_too_long_is_stopped() {
+async fn call_past_its_deadline_is_stopped() {
     let server = || server(tools![sleeps]).limits(|l| l.deadline = Duration::from_millis(20));
     for client in [server().test(), server().test_legacy()] {
         let called = client.call("sleeps", json!({})).await;
@@ -270,7 +270,7 @@ async fn a_call_that_takes_too_long_is_stopped() {
 }
 
 #[tokio::test]
-async fn an_unknown_tool_is_a_protocol_error() {
+async fn unknown_tool_is_a_protocol_error() {
     for client in both(|| tools![pay]) {
         let error = client.try_call("pray", json!({})).await.unwrap_err();
         assert_eq!(error.code(), -32602);
@@ -286,7 +286,7 @@ async fn asks(ctx: Ctx) -> Result<String, ToolError> {
 }
 
 #[tokio::test]
-async fn a_question_that_cannot_be_put_is_told_and_not_hidden() {
+async fn unsupported_elicitation_is_reported_to_the_caller() {
     let [modern, legacy] = both(|| tools![asks]);
     let error = modern.try_call("asks", json!({})).await.unwrap_err();
     assert!(error.message.contains("capability"), "{}", error.message);

@@ -60,7 +60,7 @@ async fn native_output_has_no_boxes_for_modern_clients() {
     let called = call(&modern, "nodes", json!({})).await;
     assert_eq!(called.structured(), Some(&json!([{"next": null}])));
     let called = call(&modern, "node", json!({})).await;
-    assert_eq!(called.structured(), Some(&json!({"next": null})), "an object had no box anyway");
+    assert_eq!(called.structured(), Some(&json!({"next": null})), "an object is never boxed");
     let called = call(&modern, "find", json!({"limit": 1})).await;
     assert_eq!(called.structured(), Some(&json!("Some(1) None None")));
     let called = call(&modern, "find", json!({})).await;
@@ -106,7 +106,7 @@ async fn plain_optionals_publish_no_null_and_accept_it() {
 }
 
 #[tokio::test]
-async fn both_forms_go_together() {
+async fn native_output_and_plain_optionals_combine() {
     let client = Ways::modern(all().plain_optionals().native_output()).await;
     assert!(!input(&client, "find").await.to_string().contains("null"));
     assert_eq!(output(&client, "count").await.unwrap()["type"], "integer");

@@ -43,7 +43,7 @@ async fn functions_are_registered_by_their_paths() {
 }
 
 #[tokio::test]
-async fn the_function_itself_is_called_as_ever() {
+async fn tool_function_stays_callable() {
     assert_eq!(double(4) + deep::down::triple(1), 11);
     assert_eq!(wait_and_double(3).await, 6);
     let numbers: Vec<i64> = [1, 2].into_iter().map(double).collect();
@@ -51,7 +51,7 @@ async fn the_function_itself_is_called_as_ever() {
 }
 
 #[tokio::test]
-async fn what_a_call_does_is_published_if_it_is_known() {
+async fn declared_effect_is_published_as_hints() {
     let client = server(tools![double]).test();
     let annotations = client.tool("double").await.annotations.unwrap();
     let all = json!({
@@ -61,7 +61,7 @@ async fn what_a_call_does_is_published_if_it_is_known() {
 }
 
 #[tokio::test]
-async fn a_tool_may_be_defined_inside_a_function() {
+async fn tool_may_be_defined_inside_a_function() {
     const FACTOR: i64 = 4;
 
     #[candor::args]
@@ -140,7 +140,7 @@ impl Notes {
 }
 
 #[tokio::test]
-async fn the_tools_of_a_box_share_its_value() {
+async fn tools_of_a_toolbox_share_its_value() {
     for client in both(|| Notes::titled("Mine").into_tools()) {
         let names: Vec<_> = client.tools().await.into_iter().map(|tool| tool.name).collect();
         assert_eq!(names, ["add", "list_notes", "title", "slow_title"]);
@@ -166,7 +166,7 @@ async fn the_tools_of_a_box_share_its_value() {
 }
 
 #[tokio::test]
-async fn a_box_may_be_shared_with_those_who_made_it() {
+async fn toolbox_may_be_shared_through_an_arc() {
     let notes = Arc::new(Notes::titled("Ours"));
     let client = server(Notes::tools_of(&notes)).test();
     call(&client, "add", json!({"text": "a"})).await;
@@ -197,13 +197,13 @@ impl<S: Store> Shelf<S> {
 }
 
 #[tokio::test]
-async fn a_box_may_be_generic_in_what_callers_do_not_see() {
+async fn toolbox_may_be_generic() {
     let client = server(Shelf(Mutex::new(Vec::new())).into_tools()).test();
     assert_eq!(call(&client, "put", json!({"text": "a"})).await.text(), "1");
 }
 
 #[test]
-fn two_tools_of_one_name_are_refused_by_name() {
+fn duplicate_tool_name_is_refused() {
     let error = server(tools![double, double]).build().err().unwrap().to_string();
     assert!(error.contains("\"double\""), "{error}");
 }

@@ -20,7 +20,7 @@ async fn arguments_without_a_schema_are_any_object() {
     for client in both_ways(|| tools![anything]).await {
         let tool = client.tool("anything").await;
         assert_eq!(tool.input_schema.get(), r#"{"type":"object","additionalProperties":true}"#);
-        assert!(tool.annotations.is_none(), "nothing is said of what is not classified");
+        assert!(tool.annotations.is_none(), "an unclassified tool has no hints");
         let arguments = json!({"a": [1, {"b": null}], "": "x"});
         assert_eq!(
             call(&client, "anything", arguments.clone()).await.text(),
@@ -60,7 +60,7 @@ fn from_json(a: Option<String>) -> String {
 }
 
 #[tokio::test]
-async fn a_given_input_schema_is_published_byte_for_byte_and_enforced() {
+async fn given_input_schema_is_published_byte_for_byte_and_enforced() {
     for client in both_ways(|| tools![raw, typed, structured, from_json]).await {
         for tool in ["raw", "typed", "structured"] {
             assert_eq!(client.tool(tool).await.input_schema.get(), INPUT, "{tool}");
@@ -76,14 +76,14 @@ async fn a_given_input_schema_is_published_byte_for_byte_and_enforced() {
 }
 
 #[tokio::test]
-async fn what_a_given_schema_lets_through_is_taken() {
+async fn call_that_a_given_schema_accepts_is_accepted() {
     let client = Ways::modern(server(tools![typed])).await;
     let called = call(&client, "typed", json!({"level": 1, "note": "x", "more": true})).await;
     assert_eq!(called.text(), "1 x");
 }
 
 #[tokio::test]
-async fn what_a_given_schema_lets_through_but_the_type_cannot_hold_is_the_caller_s_to_mend() {
+async fn argument_that_only_the_type_refuses_is_reported_to_the_caller() {
     let client = Ways::modern(server(tools![from_json])).await;
     let called = call(&client, "from_json", json!({})).await;
     assert_eq!(called.text(), r#""""#);
@@ -105,7 +105,7 @@ fn plain(to: i64) -> i64 {
 }
 
 #[tokio::test]
-async fn a_given_output_schema_is_published_byte_for_byte_and_enforced() {
+async fn given_output_schema_is_published_byte_for_byte_and_enforced() {
     for client in both_ways(|| tools![count]).await {
         assert_eq!(client.tool("count").await.output_schema.unwrap().get(), OUTPUT);
         let called = call(&client, "count", json!({"to": 9})).await;
@@ -120,7 +120,7 @@ async fn a_given_output_schema_is_published_byte_for_byte_and_enforced() {
 }
 
 #[tokio::test]
-async fn a_given_schema_of_no_object_needs_no_box() {
+async fn given_scalar_output_schema_is_not_boxed() {
     let [modern, legacy] = both_ways(|| tools![plain]).await;
     assert_eq!(output(&modern, "plain").await, Some(json!({"type": "integer", "maximum": 9})));
     assert_eq!(call(&modern, "plain", json!({"to": 9})).await.structured(), Some(&json!(9)));
@@ -148,7 +148,7 @@ fn sum(a: i64, b: i64) -> Result<i64, ToolError> {
 }
 
 #[tokio::test]
-async fn an_output_schema_can_be_left_out_and_results_are_sent_all_the_same() {
+async fn results_are_sent_without_an_output_schema() {
     for client in both_ways(|| tools![weather, sum]).await {
         assert_eq!(output(&client, "weather").await, None);
         assert_eq!(output(&client, "sum").await, None);
@@ -160,7 +160,7 @@ async fn an_output_schema_can_be_left_out_and_results_are_sent_all_the_same() {
 }
 
 #[test]
-fn a_schema_that_cannot_be_honoured_is_refused_by_name() {
+fn schema_with_a_remote_reference_is_refused() {
     #[tool(reads, input_schema = json!({"type": "object", "properties": {"a": {"$ref": "http://127.0.0.1:9/a"}}}))]
     fn far_away(args: Arguments) -> bool {
         args.is_object()
@@ -170,7 +170,7 @@ fn a_schema_that_cannot_be_honoured_is_refused_by_name() {
 }
 
 #[tokio::test]
-async fn a_definition_as_json_is_published_as_it_is() {
+async fn json_tool_definition_is_published_unchanged() {
     let definition = json!({
         "name": "greet",
         "inputSchema": {"properties": {"name": {"type": "string"}}, "type": "object"},
@@ -199,7 +199,7 @@ async fn a_definition_as_json_is_published_as_it_is() {
 }
 
 #[test]
-fn a_definition_that_is_wrong_is_refused_with_the_place() {
+fn invalid_json_tool_definition_is_refused_with_its_pointer() {
     let schema = json!({"type": "object"});
     for (definition, problem) in [
         (json!({"inputSchema": schema}), "the value is missing \"name\""),

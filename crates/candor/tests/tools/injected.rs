@@ -43,7 +43,7 @@ async fn greet(
 }
 
 #[tokio::test]
-async fn what_is_injected_is_not_in_the_schema() {
+async fn injected_parameters_are_not_in_the_schema() {
     let server = || server(tools![greet]).state(Counter::default()).state(Greeting("Hello"));
     for client in [server().test(), server().test_legacy()] {
         let schema = input(&client, "greet").await;
@@ -62,7 +62,7 @@ async fn what_is_injected_is_not_in_the_schema() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_injected_fails_the_call_in_its_own_words() {
+async fn failed_injection_fails_the_call_with_its_error() {
     let client = server(tools![greet]).state(Counter::default()).state(Greeting("Hello")).test();
     let refused = client.by("mallory").call("greet", json!({"name": "Ada"})).await;
     assert!(refused.is_error());
@@ -71,7 +71,7 @@ async fn what_cannot_be_injected_fails_the_call_in_its_own_words() {
 }
 
 #[test]
-fn a_server_without_the_state_of_its_tools_is_not_built() {
+fn server_without_the_state_of_its_tools_does_not_build() {
     let error = server(tools![greet]).state(Counter::default()).build().err().unwrap();
     assert!(matches!(error, BuildError::MissingState { .. }));
     let error = error.to_string();
@@ -80,7 +80,7 @@ fn a_server_without_the_state_of_its_tools_is_not_built() {
 }
 
 #[tokio::test]
-async fn state_that_is_shared_already_stays_shared() {
+async fn shared_state_stays_shared() {
     let counter = Arc::new(Counter::default());
     let client =
         server(tools![greet]).shared_state(counter.clone()).state(Greeting("Hello")).test();
@@ -106,7 +106,7 @@ mod of_the_user {
     }
 
     #[tokio::test]
-    async fn a_state_without_a_type_within_is_an_argument() {
+    async fn user_type_named_state_is_an_argument() {
         let client = server(tools![find]).test();
         assert_eq!(input(&client, "find").await["required"], json!(["state"]));
         assert_eq!(call(&client, "find", json!({"state": "open"})).await.text(), "Open Closed");

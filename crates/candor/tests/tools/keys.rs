@@ -125,7 +125,7 @@ fn client() -> (TestClient, Arc<Runs>) {
 }
 
 #[tokio::test]
-async fn a_declared_argument_is_published_and_kept_from_the_function() {
+async fn key_argument_is_published_but_not_passed_to_the_function() {
     let (modern, runs) = client();
     assert_eq!(input(&modern, "book").await["required"], json!(["room"]));
     assert_eq!(input(&modern, "invoice").await["required"], json!(["amount", "idempotency_key"]));
@@ -149,7 +149,7 @@ async fn a_declared_argument_is_published_and_kept_from_the_function() {
 }
 
 #[tokio::test]
-async fn a_parameter_of_that_name_keeps_its_words_and_gets_the_key() {
+async fn idempotency_key_parameter_gets_the_key() {
     let (client, _) = client();
     let said = &input(&client, "invoice_with_key").await["properties"]["idempotency_key"];
     assert_eq!(
@@ -183,7 +183,7 @@ async fn made(tool: &str, arguments: Value) -> String {
 }
 
 #[tokio::test]
-async fn a_key_is_made_of_a_parameter_an_expression_a_struct_or_everything() {
+async fn key_expression_may_use_any_argument() {
     assert_eq!(made("ship", json!({"order_id": "o-1", "express": true})).await, "o-1");
     assert_eq!(made("refund", json!({"order_id": 17})).await, "17/2");
     assert_eq!(made("refund", json!({"order_id": 17, "part": 5})).await, "17/6");
@@ -193,7 +193,7 @@ async fn a_key_is_made_of_a_parameter_an_expression_a_struct_or_everything() {
 }
 
 #[tokio::test]
-async fn a_key_that_cannot_be_made_starts_nothing() {
+async fn invalid_key_starts_nothing() {
     let (client, runs) = client();
     for (tool, arguments) in [
         ("take", json!({"no": "id"})),
@@ -212,7 +212,7 @@ async fn a_key_that_cannot_be_made_starts_nothing() {
 }
 
 #[tokio::test]
-async fn hints_are_by_nature_or_by_key() {
+async fn key_makes_the_call_idempotent() {
     let (client, _) = client();
     let hint = async |tool: &str| client.tool(tool).await.annotations.unwrap().idempotent_hint;
     assert_eq!(hint("book").await, Some(false));
@@ -226,7 +226,7 @@ async fn hints_are_by_nature_or_by_key() {
 }
 
 #[tokio::test]
-async fn what_may_be_recorded_is_and_nothing_else() {
+async fn only_recorded_arguments_keep_their_values() {
     let (client, _) = client();
     client.call("release", json!({"seat": 4711, "idempotency_key": "k"})).await;
     client.call("book", json!({"room": 4712})).await;

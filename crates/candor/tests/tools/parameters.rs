@@ -65,7 +65,7 @@ fn r#match() -> bool {
 }
 
 #[tokio::test]
-async fn names_are_those_that_the_author_says() {
+async fn explicit_names_and_texts_are_published() {
     for client in both(|| tools![find, r#match]) {
         let tool = client.tool("find-things").await;
         assert_eq!(tool.title.as_deref(), Some("Find things"));
@@ -82,7 +82,7 @@ async fn names_are_those_that_the_author_says() {
 fn say_nothing() {}
 
 #[tokio::test]
-async fn no_parameters_are_an_empty_closed_object() {
+async fn function_without_parameters_has_an_empty_closed_schema() {
     let client = server(tools![say_nothing]).test();
     let tool = client.tool("say_nothing").await;
     let expected = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
@@ -157,7 +157,7 @@ fn search(query: String, limit: Option<u8>, #[optional] after: Option<String>) -
 }
 
 #[tokio::test]
-async fn an_option_may_be_null_and_what_is_optional_may_only_be_absent() {
+async fn option_accepts_null_and_optional_does_not() {
     let client = server(tools![search]).test();
     let schema = input(&client, "search").await;
     assert_eq!(schema["required"], json!(["query"]));
@@ -186,7 +186,7 @@ async fn echo(echo: String) -> String {
 }
 
 #[tokio::test]
-async fn a_parameter_may_be_named_like_its_function() {
+async fn parameter_may_be_named_like_its_function() {
     let client = server(tools![echo]).test();
     assert_eq!(call(&client, "echo", json!({"echo": "hi"})).await.text(), "hi");
 }
@@ -349,7 +349,7 @@ fn constraint_that_the_schema_cannot_enforce_is_not_registered() {
 }
 
 #[tokio::test]
-async fn every_problem_is_named_at_once() {
+async fn every_invalid_argument_is_reported_at_once() {
     let client = server(tools![register]).test();
     let refused = client.call("register", json!({"name": "al", "level": "x", "slugg": "ab"})).await;
     let details = &refused.raw()["_meta"]["dev.candor/error"];
@@ -385,7 +385,7 @@ fn turn(
 }
 
 #[tokio::test]
-async fn serde_and_schemars_may_be_told_how_to_read_a_foreign_type() {
+async fn foreign_type_may_use_serde_and_schemars_attributes() {
     let client = server(tools![turn]).test();
     let schema = input(&client, "turn").await;
     assert_eq!(schema["properties"]["by"]["type"], "number");
@@ -400,7 +400,7 @@ fn widths(small: u8, index: usize) -> u64 {
 }
 
 #[tokio::test]
-async fn an_integral_float_is_an_integer_and_a_width_is_a_range() {
+async fn integral_float_is_accepted_within_the_integer_range() {
     let client = server(tools![widths]).test();
     let sum = call(&client, "widths", json!({"small": 2.0, "index": 3})).await;
     assert_eq!(sum.structured(), Some(&json!({"result": 5})));

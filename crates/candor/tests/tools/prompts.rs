@@ -96,7 +96,7 @@ async fn get(client: &Ways, name: &str, arguments: Value) -> Value {
 }
 
 #[tokio::test]
-async fn prompts_list_what_their_parameters_say() {
+async fn prompt_list_describes_the_parameters() {
     for client in both_ways().await {
         let listed = ask(&client, "prompts/list", json!({})).await;
         assert_eq!(
@@ -162,7 +162,7 @@ async fn prompts_are_filled_in_with_typed_arguments() {
 }
 
 #[tokio::test]
-async fn arguments_that_do_not_fit_are_invalid_params() {
+async fn invalid_prompt_arguments_are_refused() {
     for client in both_ways().await {
         for (arguments, pointer) in [
             (json!({"path": "a", "tone": "rude"}), "/arguments/tone"),
@@ -186,7 +186,7 @@ async fn arguments_that_do_not_fit_are_invalid_params() {
 }
 
 #[tokio::test]
-async fn enums_and_booleans_propose_their_values() {
+async fn completion_proposes_enum_and_boolean_values() {
     for client in both_ways().await {
         for (argument, typed, values) in [
             ("tone", "", json!(["kind", "blunt", "brief"])),
@@ -204,14 +204,14 @@ async fn enums_and_booleans_propose_their_values() {
 }
 
 #[test]
-fn a_prompt_without_its_state_is_refused_when_the_server_is_built() {
+fn server_without_the_state_of_its_prompts_does_not_build() {
     let error = Server::new("house", "1.0.0").prompts(prompts![review]).build().unwrap_err();
     let text = error.to_string();
     assert!(text.contains("\"review\"") && text.contains("House"), "{text}");
 }
 
 #[tokio::test]
-async fn the_function_itself_is_called_as_ever() {
+async fn prompt_function_stays_callable() {
     static CALLS: AtomicU32 = AtomicU32::new(0);
 
     #[prompt]

@@ -91,7 +91,7 @@ async fn listed() -> Value {
 }
 
 #[tokio::test]
-async fn what_is_declared_stands_in_the_description() {
+async fn description_includes_the_declared_safeguards() {
     let tools = listed().await;
     for (name, said) in [
         (
@@ -143,7 +143,7 @@ async fn what_is_declared_stands_in_the_description() {
 }
 
 #[tokio::test]
-async fn a_preview_has_the_arguments_of_its_tool_and_stands_after_it() {
+async fn preview_has_the_arguments_of_its_tool() {
     let tools = listed().await;
     let names: Vec<_> = tools.as_object().unwrap().keys().map(String::as_str).collect();
     assert_eq!(names[..5], ["restore", "remove", "preview_remove", "wipe", "preview_wipe"]);
@@ -160,7 +160,7 @@ async fn a_preview_has_the_arguments_of_its_tool_and_stands_after_it() {
 }
 
 #[tokio::test]
-async fn a_call_follows_its_preview() {
+async fn required_preview_must_precede_the_call() {
     let client = all().test();
     let unseen = client.call("wipe", json!({"path": "a"})).await;
     assert_eq!(unseen.code(), Some(code::PREVIEW_REQUIRED));
@@ -205,7 +205,7 @@ impl Shelf {
 }
 
 #[tokio::test]
-async fn a_preview_in_a_toolbox_is_a_method() {
+async fn toolbox_preview_is_a_method() {
     let client = server(Shelf(5).into_tools()).test();
     let shown = client.call("preview_clear", json!({"from": 2})).await;
     assert!(shown.text().starts_with("Would clear 3 of 5."), "{}", shown.text());

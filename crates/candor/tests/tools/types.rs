@@ -118,7 +118,7 @@ fn all() -> Server {
 }
 
 #[tokio::test]
-async fn a_set_a_pair_bytes_and_a_path_are_what_json_has_for_them() {
+async fn sets_tuples_bytes_and_paths_have_json_schemas() {
     let client = Ways::modern(all()).await;
     let schema = input(&client, "kinds").await;
     let of = |name: &str| &schema["properties"][name];
@@ -144,7 +144,7 @@ async fn a_set_a_pair_bytes_and_a_path_are_what_json_has_for_them() {
 }
 
 #[tokio::test]
-async fn what_the_author_tells_serde_is_not_told_again() {
+async fn serde_attributes_of_the_author_apply() {
     let client = Ways::modern(all()).await;
     let schema = input(&client, "settings").await;
     let names: Vec<_> = schema["properties"].as_object().unwrap().keys().collect();
@@ -168,7 +168,7 @@ async fn variants_are_in_snake_case_and_have_defaults_of_their_own() {
 }
 
 #[tokio::test]
-async fn a_default_of_the_whole_is_that_of_its_fields() {
+async fn struct_default_applies_to_its_fields() {
     let client = Ways::modern(all()).await;
     let schema = input(&client, "window").await;
     assert_eq!(schema.get("required"), None);
@@ -176,32 +176,32 @@ async fn a_default_of_the_whole_is_that_of_its_fields() {
     assert_eq!(
         names,
         ["width", "title"],
-        "a property of this name is none of the titles that are left out"
+        "a property named title stays, although schema titles are left out"
     );
     let called = call(&client, "window", json!({"title": "x"})).await;
     assert_eq!(called.text(), r#"Window { width: None, title: "x" }"#);
 }
 
 #[tokio::test]
-async fn what_is_derived_already_is_not_derived_again() {
+async fn args_accepts_traits_that_are_already_derived() {
     let client = Ways::modern(all()).await;
     let called = call(&client, "in_part", json!({"id": 7})).await;
     assert_eq!(called.structured(), Some(&json!({"id": 7})));
 }
 
 #[tokio::test]
-async fn a_type_that_takes_in_everything_is_open() {
+async fn flattened_map_leaves_the_type_open() {
     let client = Ways::modern(all()).await;
     let called = call(&client, "open", json!({"id": 7, "more": true})).await;
     assert_eq!(called.text(), r#"Open { id: 7, rest: {"more": Bool(true)} }"#);
 }
 
 #[tokio::test]
-async fn a_generic_type_is_described_where_it_is_used() {
+async fn generic_type_is_published_inline() {
     let client = Ways::modern(all()).await;
     let schema = output(&client, "page").await.unwrap();
     assert_eq!(schema["properties"]["items"]["items"]["required"], json!(["id"]));
-    assert!(!schema.to_string().contains("\"title\""), "no type names itself: {schema}");
+    assert!(!schema.to_string().contains("\"title\""), "no type publishes its title: {schema}");
     let called = call(&client, "page", json!({})).await;
     assert_eq!(called.structured(), Some(&json!({"items": [{"id": 7}], "next": null})));
 }
@@ -363,7 +363,7 @@ async fn wide_integers_inside_copied_types_are_read_and_refused_in_place() {
 }
 
 #[test]
-fn wide_integers_of_a_text_lose_no_digits() {
+fn wide_integers_parsed_from_text_lose_no_digits() {
     let mut wide = a_wide();
     wide["unsigned"] = json!("unsigned");
     wide["nonzero"] = json!(7);
@@ -502,7 +502,7 @@ fn by_id(#[optional] of: Option<ById>) -> usize {
 }
 
 #[tokio::test]
-async fn tag_of_a_map_is_none_of_its_keys() {
+async fn tag_of_a_map_is_not_one_of_its_keys() {
     let client = Ways::modern(server(tools![by_id])).await;
     let id = "67e55044-10b1-426f-9247-bb680e5fe0c8";
     for of in [json!({"kind": "prices", id: 2}), json!({"kind": "sizes", "255": 2})] {

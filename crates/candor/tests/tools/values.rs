@@ -186,7 +186,7 @@ async fn every_value_has_its_text_and_keeps_its_schema_in_both_eras() {
             assert_eq!(is_boxed, structured.get("result").is_some(), "{tool}");
             if !is_boxed {
                 let said: Value = serde_json::from_str(called.text()).unwrap();
-                assert_eq!(said, structured, "{tool}: the text says the same");
+                assert_eq!(said, structured, "{tool}: the text equals the value");
             }
         }
     }
@@ -200,7 +200,7 @@ fn sparse() -> Vec<Option<Vec<String>>> {
 }
 
 #[tokio::test]
-async fn small_text_stays_and_large_text_repeats_what_a_client_can_rebuild() {
+async fn large_text_is_omitted_if_the_client_can_rebuild_it() {
     let client = Ways::modern(server(tools![none, empty_list, sparse])).await;
     let declared = json!({"dev.candor/structured-content": {}});
     for extensions in [json!({}), declared.clone()] {
@@ -233,7 +233,7 @@ fn unit_struct() -> Done {
 }
 
 #[tokio::test]
-async fn unit_is_no_content_and_a_unit_struct_is_null() {
+async fn unit_has_no_content_and_a_unit_struct_is_null() {
     for client in both_ways(|| tools![unit, fallible_unit, unit_struct]).await {
         let null = json!([{"type": "text", "text": "null"}]);
         for (tool, content) in
@@ -260,7 +260,7 @@ fn fallible_bytes() -> Result<Vec<u8>, String> {
 }
 
 #[tokio::test]
-async fn bytes_are_base64_and_nothing_for_programs() {
+async fn bytes_are_base64_text_without_a_structured_value() {
     for client in both_ways(|| tools![bytes, fallible_bytes]).await {
         for tool in ["bytes", "fallible_bytes"] {
             assert_eq!(output(&client, tool).await, None);
@@ -288,7 +288,7 @@ fn unwritable() -> BTreeMap<Vec<u8>, u8> {
 }
 
 #[tokio::test]
-async fn a_result_that_breaks_its_promise_is_not_sent_and_the_log_says_why() {
+async fn result_that_violates_its_schema_is_logged_but_not_sent() {
     for client in both_ways(|| tools![divide, parts]).await {
         for (tool, arguments, place) in
             [("divide", json!({"a": 0.0, "b": 0.0}), "/result"), ("parts", json!({}), "/part")]
@@ -305,7 +305,7 @@ async fn a_result_that_breaks_its_promise_is_not_sent_and_the_log_says_why() {
 }
 
 #[tokio::test]
-async fn a_value_that_json_cannot_hold_is_an_internal_error() {
+async fn value_that_json_cannot_represent_is_an_internal_error() {
     let [client, _] = both_ways(|| tools![unwritable]).await;
     let log = Log::listen();
     let called = client.call("unwritable", json!({})).await;

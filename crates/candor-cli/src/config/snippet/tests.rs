@@ -34,7 +34,7 @@ fn value(host: Host, target: &Target) -> Value {
 }
 
 #[test]
-fn each_host_has_its_own_words() {
+fn each_host_gets_its_own_config_format() {
     let started = json!({"command": "/bin/serve", "args": ["--all", "a b"]});
     for host in [Host::ClaudeDesktop, Host::Cursor, Host::Windsurf, Host::GeminiCli] {
         assert_eq!(value(host, &program(&[])), json!({"mcpServers": {"notes": started}}));
@@ -56,7 +56,7 @@ fn each_host_has_its_own_words() {
 }
 
 #[test]
-fn claude_code_gets_a_line_for_a_shell() {
+fn claude_code_gets_a_shell_command() {
     let line = |target: &Target| written(Host::ClaudeCode, target).0;
     assert_eq!(line(&program(&[])), "claude mcp add notes -- /bin/serve --all 'a b'");
     assert_eq!(
@@ -70,7 +70,7 @@ fn claude_code_gets_a_line_for_a_shell() {
 }
 
 #[test]
-fn codex_gets_toml_and_the_names_of_variables() {
+fn codex_gets_toml_with_variable_names() {
     let (text, notes) =
         written(Host::Codex, &program(&[("KEY", "${KEY}"), ("MODE", "a\"b"), ("URL", "x${Y}")]));
     assert_eq!(
@@ -90,7 +90,7 @@ fn codex_gets_toml_and_the_names_of_variables() {
 }
 
 #[test]
-fn variables_are_written_as_the_host_writes_them() {
+fn variables_use_the_syntax_of_the_host() {
     let env = |host| {
         let (text, notes) = written(host, &program(&[("KEY", "${KEY}")]));
         let value: Value = serde_json::from_str(&text).unwrap();
@@ -106,12 +106,12 @@ fn variables_are_written_as_the_host_writes_them() {
     assert_eq!(
         env(Host::ClaudeDesktop),
         ("${KEY}".to_owned(), 1),
-        "and that it is not filled in is said"
+        "a note reports that the host does not fill in variables"
     );
 }
 
 #[test]
-fn secrets_that_stand_in_a_file_are_not_printed() {
+fn secrets_of_a_config_file_become_variables() {
     let mut notes = Vec::new();
     let target =
         program(&[("API_KEY", "s3cret"), ("MODE", "fast"), ("TOKEN", "${MINE}"), ("PASSWORD", "")]);
@@ -137,7 +137,7 @@ fn secrets_that_stand_in_a_file_are_not_printed() {
 }
 
 #[test]
-fn what_a_host_cannot_do_is_said() {
+fn note_names_unsupported_settings_of_a_host() {
     let Target::Program { program, args, env, .. } = program(&[]) else { panic!() };
     let target = Target::Program { program, args, env, cwd: Some(PathBuf::from("/w")) };
     assert_eq!(value(Host::Cursor, &target)["mcpServers"]["notes"]["cwd"], "/w");

@@ -48,7 +48,7 @@ fn headers(line: &str, set: &[(&str, &str)]) -> Vec<String> {
 }
 
 #[test]
-fn a_flag_may_stand_anywhere_and_drops_nothing() {
+fn flags_are_accepted_at_any_position() {
     for line in [
         "call :7332 tool k=v --json",
         "call --json :7332 tool k=v",
@@ -63,7 +63,7 @@ fn a_flag_may_stand_anywhere_and_drops_nothing() {
 }
 
 #[test]
-fn behind_dashes_there_is_a_program_and_no_word_is_a_target() {
+fn words_after_two_dashes_are_the_program() {
     for line in
         ["call --json tool k=v -- prog -v --json :1", "call tool k=v --json -- prog -v --json :1"]
     {
@@ -71,13 +71,13 @@ fn behind_dashes_there_is_a_program_and_no_word_is_a_target() {
         let (found, rest) = found(line, &[]).unwrap();
         let Target::Program { program, args, .. } = found.target else { panic!("{line}") };
         assert_eq!((program.as_str(), rest), ("prog", vec!["tool".to_owned(), "k=v".to_owned()]));
-        assert_eq!(args, ["-v", "--json", ":1"], "what is behind the dashes is the program's");
+        assert_eq!(args, ["-v", "--json", ":1"], "words after the dashes belong to the program");
     }
     assert!(!call("call tool -- prog --json").json);
 }
 
 #[test]
-fn two_servers_or_none_are_refused() {
+fn target_must_be_exactly_one_server() {
     for (line, problem) in [
         ("call", "which server?"),
         ("call :7332 tool -- prog", "two servers: :7332"),
@@ -96,12 +96,12 @@ fn two_servers_or_none_are_refused() {
     assert_eq!((meant, rest), (TargetArg::Word("notes".to_owned()), vec!["tool".to_owned()]));
     assert!(
         split(words(), CommandWords::Names, vec![String::new()], false).is_err(),
-        "a variable that was not set"
+        "the program is empty, as from an unset variable"
     );
 }
 
 #[test]
-fn a_token_comes_from_a_file_or_a_variable() {
+fn bearer_token_comes_from_a_file_or_a_variable() {
     let file = std::env::temp_dir().join(format!("candor-bearer-{}", std::process::id()));
     std::fs::write(&file, "s3cret\n").unwrap();
     let flag = format!("--bearer-file {}", file.display());
@@ -112,7 +112,7 @@ fn a_token_comes_from_a_file_or_a_variable() {
     assert_eq!(
         headers("call :1 --header X-Key:${KEY} --header authorization:mine", &set),
         ["X-Key: k3y", "authorization: mine"],
-        "a flag goes before the variable"
+        "a flag wins over the variable"
     );
     for (line, exit, problem) in [
         (format!("call :1 {flag} --header Authorization:x"), Exit::Usage, "contradict"),
@@ -132,7 +132,7 @@ fn a_token_comes_from_a_file_or_a_variable() {
 }
 
 #[test]
-fn a_token_on_an_open_road_is_warned_of_and_never_printed() {
+fn bearer_token_over_plain_http_gives_a_warning() {
     let set = [("CANDOR_BEARER", "s3cret")];
     let (remote, _) = found("call http://example.com", &set).unwrap();
     assert!(remote.notes[0].contains("not encrypted"), "{:?}", remote.notes);
@@ -144,7 +144,7 @@ fn a_token_on_an_open_road_is_warned_of_and_never_printed() {
 }
 
 #[test]
-fn headers_that_cannot_be_are_refused() {
+fn invalid_headers_are_refused() {
     for header in ["x", ":x", "a b:c", "a:b\nc", ""] {
         let line = ["call", ":1", "--header", header];
         assert!(Call::try_parse_from(line).is_err(), "{header:?}");
@@ -152,7 +152,7 @@ fn headers_that_cannot_be_are_refused() {
 }
 
 #[test]
-fn a_name_is_found_in_a_file_and_that_is_known() {
+fn server_name_is_resolved_from_a_config_file() {
     let folder = std::env::temp_dir().join(format!("candor-reach-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let file = folder.join(".mcp.json");
@@ -163,7 +163,7 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
     let (sought, rest) = call.reach.find(call.words, CommandWords::Names, &here).unwrap();
     let found = sought.found;
     assert!(matches!(&found.target, Target::Program { args, .. } if *args == ["a b"]));
-    assert_eq!(found.to_string(), "serve '${AT}'", "as it was written");
+    assert_eq!(found.to_string(), "serve '${AT}'", "variables stay as written");
     assert_eq!(
         found.origin,
         Origin::File {
@@ -178,7 +178,7 @@ fn a_name_is_found_in_a_file_and_that_is_known() {
 }
 
 #[test]
-fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
+fn bearer_variable_is_not_sent_to_a_server_from_a_file() {
     let folder = std::env::temp_dir().join(format!("candor-headers-{}", std::process::id()));
     std::fs::create_dir_all(&folder).unwrap();
     let server = r#"{"mcpServers": {"a": {"url": "https://a.example", "headers": {"authorization": "file", "X": "file"}},
@@ -195,7 +195,7 @@ fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
     };
     let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
     assert_eq!(headers("call a"), [pair("authorization", "file"), pair("X", "file")]);
-    assert_eq!(headers("call theirs"), [], "whoever wrote the file would get the token");
+    assert_eq!(headers("call theirs"), [], "the author of the file would get the token");
     assert_eq!(
         headers("call a --header Authorization:flag --header x:flag"),
         [pair("Authorization", "flag"), pair("x", "flag")]
@@ -204,7 +204,7 @@ fn flags_go_before_a_file_and_the_variable_is_not_for_whom_a_file_names() {
 }
 
 #[test]
-fn a_uri_is_no_second_server() {
+fn resource_uri_is_not_a_second_server() {
     let line = "read http://a/x -- prog";
     let uris = |own| {
         let call = call(line);
@@ -215,7 +215,7 @@ fn a_uri_is_no_second_server() {
 }
 
 #[test]
-fn local_servers_are_trusted_and_others_are_not() {
+fn only_local_servers_are_trusted_by_default() {
     let trust = |line: &str| {
         let call = call(line);
         let (sought, _) =

@@ -57,7 +57,7 @@ impl Drop for Ground {
 }
 
 #[test]
-fn the_persons_own_wins_or_else_the_nearest_and_that_is_said() {
+fn users_own_file_wins_over_the_nearest_project_file() {
     let ground = Ground::new("nearest");
     // In order of precedence, the lowest first: those of projects, then the user's own. Each overrides all before it.
     let places = [
@@ -91,17 +91,17 @@ fn the_persons_own_wins_or_else_the_nearest_and_that_is_said() {
 }
 
 #[test]
-fn nothing_above_a_home_is_looked_at() {
+fn lookup_stops_at_the_home_folder() {
     let ground = Ground::new("above");
     ground.notes(".mcp.json", "mcpServers", "serve");
     let home = ground.0.join("project");
     let here = CliEnvironment::of_test(home.join("deep/er"), home, &[]);
     assert_eq!(find("notes", &here).map(|_| ()).unwrap_err().exit, Exit::Usage);
-    assert_eq!(ground.program(), "serve", "from a home that is farther up");
+    assert_eq!(ground.program(), "serve", "from a home folder farther up");
 }
 
 #[test]
-fn what_claude_code_keeps_for_a_project_is_for_that_project() {
+fn claude_code_project_entry_applies_only_to_its_project() {
     let ground = Ground::new("claude");
     let project = ground.0.join("project");
     let entry = |folder: &Path, program: &str| {
@@ -116,7 +116,7 @@ fn what_claude_code_keeps_for_a_project_is_for_that_project() {
 }
 
 #[test]
-fn a_name_that_is_not_there_is_answered_with_those_that_are() {
+fn unknown_name_is_refused_with_suggestions() {
     let ground = Ground::new("unknown");
     let (exit, message) = ground.refused("notes");
     assert_eq!(exit, Exit::Usage);
@@ -139,7 +139,7 @@ fn a_name_that_is_not_there_is_answered_with_those_that_are() {
 }
 
 #[test]
-fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
+fn malformed_file_fails_only_if_no_other_file_has_the_name() {
     let ground = Ground::new("malformed");
     for (text, place) in [
         ("{\n  \"mcpServers\": {\n    oops\n", "line 3 column 5"),
@@ -160,18 +160,18 @@ fn a_file_that_cannot_be_read_matters_only_if_the_name_is_nowhere_else() {
     ground.write(".cursor/mcp.json", "{");
     assert_eq!(ground.find("notes").unwrap().1.len(), 2);
     ground.notes(".claude.json", "mcpServers", "own");
-    assert_eq!(ground.find("notes").unwrap().1.len(), 1, "the project's stands there as well");
+    assert_eq!(ground.find("notes").unwrap().1.len(), 1, "the note about the project's entry");
     for file in [".claude.json", ".cursor/mcp.json"] {
         fs::remove_file(ground.0.join(file)).unwrap();
     }
-    // Settings without servers, and empty files, are nothing to complain about.
+    // Settings without servers and empty files give no note.
     ground.write("project/.mcp.json", "\n");
     ground.write(".gemini/settings.json", r#"{"theme": "dark", /* JSON with comments */ }"#);
     assert_eq!(ground.find("notes").unwrap().1, [""; 0]);
 }
 
 #[test]
-fn an_entry_that_makes_no_sense_is_not_passed_over_for_another() {
+fn invalid_entry_does_not_fall_back_to_another_file() {
     let ground = Ground::new("entry");
     ground.notes("project/.mcp.json", "mcpServers", "serve");
     ground.write(".cursor/mcp.json", r#"{"mcpServers": {"notes": {"type": "stdio"}}}"#);
@@ -182,7 +182,7 @@ fn an_entry_that_makes_no_sense_is_not_passed_over_for_another() {
 
 #[cfg(unix)]
 #[test]
-fn what_is_no_file_or_too_large_is_not_waited_for() {
+fn oversized_and_special_files_are_refused() {
     let ground = Ground::new("odd");
     fs::create_dir_all(ground.0.join("project/.mcp.json")).unwrap();
     let large = fs::File::create(ground.0.join("project/deep/.mcp.json")).unwrap();

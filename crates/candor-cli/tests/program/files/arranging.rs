@@ -7,7 +7,7 @@ use serde_json::json;
 use super::{ERAS, Served, arrange};
 
 #[tokio::test]
-async fn a_folder_is_made_with_those_above_it_and_twice_is_once() {
+async fn make_folder_creates_parents_and_is_idempotent() {
     for era in ERAS {
         let served = Served::prepared(&format!("made {era:?}"));
         let mut host = served.to(era, &[]).await;
@@ -34,7 +34,7 @@ async fn a_folder_is_made_with_those_above_it_and_twice_is_once() {
 }
 
 #[tokio::test]
-async fn the_four_actions_do_what_they_say_in_both_eras() {
+async fn move_and_copy_actions_work_in_both_eras() {
     for era in ERAS {
         let served = Served::prepared(&format!("four {era:?}"));
         served.write("other.txt", "Other");
@@ -69,7 +69,7 @@ async fn the_four_actions_do_what_they_say_in_both_eras() {
 }
 
 #[tokio::test]
-async fn what_would_be_lost_by_mistake_stays() {
+async fn refused_moves_and_copies_change_nothing() {
     let served = Served::prepared("stays");
     served.write("other.txt", "Other");
     fs::create_dir(served.at("empty")).unwrap();
@@ -109,7 +109,7 @@ async fn what_would_be_lost_by_mistake_stays() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_copy_has_the_permissions_of_what_was_copied() {
+async fn copy_keeps_the_permissions_of_its_source() {
     use std::os::unix::fs::PermissionsExt;
     let served = Served::prepared("copied permissions");
     fs::set_permissions(served.at("hello.txt"), fs::Permissions::from_mode(0o750)).unwrap();

@@ -49,7 +49,7 @@ impl Host {
 }
 
 #[tokio::test]
-async fn a_file_that_is_watched_tells_of_every_kind_of_change() {
+async fn watched_file_reports_every_kind_of_change() {
     for era in [Era::Legacy, Era::Modern] {
         let served = Served::prepared(&format!("watched file {era:?}"));
         let mut host = served.to(era, &[]).await;
@@ -68,7 +68,7 @@ async fn a_file_that_is_watched_tells_of_every_kind_of_change() {
             ("cut", &|| fs::File::create(&path).map(drop).unwrap()),
         ];
         for (what, change) in changes {
-            // A file beside it is none of our business.
+            // A file beside it sends no notification.
             fs::write(served.at("sub/other.txt"), what).unwrap();
             assert_eq!(host.else_changed().await, [""; 0], "{what}");
             change();
@@ -79,7 +79,7 @@ async fn a_file_that_is_watched_tells_of_every_kind_of_change() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_watched_tells_of_what_it_holds() {
+async fn watched_folder_reports_changes_of_its_children() {
     for era in [Era::Legacy, Era::Modern] {
         let served = Served::prepared(&format!("watched folder {era:?}"));
         let mut host = served.to(era, &[]).await;
@@ -98,7 +98,7 @@ async fn a_folder_that_is_watched_tells_of_what_it_holds() {
 }
 
 #[tokio::test]
-async fn a_tool_that_changes_a_file_is_heard_of_too() {
+async fn change_by_a_tool_is_reported_to_subscribers() {
     let served = Served::prepared("changed by a tool");
     let mut host = served.to(Era::Legacy, &[]).await;
     let uri = format!("{}/sub/inner.md", host.root().await);
@@ -114,7 +114,7 @@ async fn a_tool_that_changes_a_file_is_heard_of_too() {
 }
 
 #[tokio::test]
-async fn the_list_tells_when_names_come_and_go() {
+async fn new_file_sends_list_changed() {
     for era in [Era::Legacy, Era::Modern] {
         let served = Served::prepared(&format!("watched list {era:?}"));
         let mut host = served.to(era, &[]).await;
@@ -134,7 +134,7 @@ async fn the_list_tells_when_names_come_and_go() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_cannot_be_watched_is_refused() {
+async fn subscription_to_an_unwatchable_resource_is_refused() {
     let served = Served::prepared("not watched");
     std::os::unix::fs::symlink("../outside/secret.txt", served.at("out.txt")).unwrap();
     let mut host = served.to(Era::Legacy, &[]).await;

@@ -9,7 +9,7 @@ use super::{ERAS, Meanwhile, Served, manage, manage_with};
 const TOOL: &str = "manage_files";
 
 #[tokio::test]
-async fn a_file_is_written_read_and_deleted_in_both_eras() {
+async fn file_is_written_read_and_deleted_in_both_eras() {
     for era in ERAS {
         let served = Served::prepared(&format!("written {era:?}"));
         let mut host = served.to(era, &[]).await;
@@ -38,7 +38,7 @@ async fn a_file_is_written_read_and_deleted_in_both_eras() {
 }
 
 #[tokio::test]
-async fn a_content_that_is_missing_is_asked_for() {
+async fn missing_content_is_refused_with_advice() {
     let served = Served::prepared("no content");
     let before = served.tree();
     let mut host = served.serve().await;
@@ -53,7 +53,7 @@ async fn a_content_that_is_missing_is_asked_for() {
 }
 
 #[tokio::test]
-async fn what_cannot_be_done_is_said_with_a_way_on() {
+async fn impossible_actions_are_refused_with_advice() {
     let served = Served::prepared("refused");
     let before = served.tree();
     let mut host = served.serve().await;
@@ -73,7 +73,7 @@ async fn what_cannot_be_done_is_said_with_a_way_on() {
         let told = host.refused(TOOL, &arguments, code).await.to_lowercase();
         assert!(told.contains(&advice.to_lowercase()), "{arguments}: {told}");
     }
-    assert_eq!(served.tree(), before, "what is refused changes nothing");
+    assert_eq!(served.tree(), before, "a refused call changes nothing");
 
     fs::create_dir(served.at("empty")).unwrap();
     assert_eq!(host.done(TOOL, &manage("delete", "empty")).await, "Deleted empty");
@@ -81,7 +81,7 @@ async fn what_cannot_be_done_is_said_with_a_way_on() {
 }
 
 #[tokio::test]
-async fn bytes_that_are_no_text_are_linked_as_a_resource() {
+async fn binary_file_is_linked_as_a_resource() {
     let served = Served::prepared("bytes");
     for (era, flags, tool, arguments) in [
         (ERAS[0], &[][..], TOOL, manage("read", "bytes.bin")),
@@ -99,14 +99,14 @@ async fn bytes_that_are_no_text_are_linked_as_a_resource() {
 }
 
 #[tokio::test]
-async fn a_reader_sees_the_old_file_or_the_new_one() {
+async fn replace_is_atomic_for_readers() {
     let served = Served::empty("atomic");
     let contents = ["a".repeat(300_000), "b".repeat(200_000)];
     served.write("file.txt", &contents[0]);
     let mut host = served.serve().await;
     let (path, whole) = (served.at("file.txt"), contents.clone());
     let reading = Meanwhile::again_and_again(move || {
-        let read = fs::read_to_string(&path).expect("it is there all the time");
+        let read = fs::read_to_string(&path).expect("the file exists at all times");
         assert!(whole.contains(&read), "{} bytes", read.len());
     });
     for round in 0..40 {
@@ -119,7 +119,7 @@ async fn a_reader_sees_the_old_file_or_the_new_one() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn permissions_outlive_a_replacement_and_protection_is_respected() {
+async fn replace_keeps_permissions_and_respects_write_protection() {
     use std::os::unix::fs::PermissionsExt;
     let served = Served::prepared("permissions");
     let mode = |path: &str| fs::metadata(served.at(path)).unwrap().permissions().mode() & 0o7777;
@@ -137,7 +137,7 @@ async fn permissions_outlive_a_replacement_and_protection_is_respected() {
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_neither_read_nor_written() {
+async fn file_over_the_limit_is_neither_read_nor_written() {
     let served = Served::empty("too large");
     served.write("fits.txt", "x".repeat(100));
     served.write("large.txt", "x".repeat(101));
@@ -153,7 +153,7 @@ async fn what_is_too_large_is_neither_read_nor_written() {
         let told = host.refused(TOOL, &arguments, "too_large").await;
         assert!(told.contains(both), "{arguments}: {told}");
     }
-    // What it would grow to counts.
+    // The size after the append counts.
     let told = host.refused(TOOL, &manage_with("append", "fits.txt", "y"), "too_large").await;
     assert!(told.contains(both), "{told}");
     let copy = super::arrange("copy", "large.txt", "copy.txt");
@@ -164,7 +164,7 @@ async fn what_is_too_large_is_neither_read_nor_written() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn a_named_pipe_is_no_file_and_holds_nobody_up() {
+async fn named_pipe_is_refused_without_blocking() {
     let served = Served::prepared("pipe");
     let made = std::process::Command::new("mkfifo").arg(served.at("pipe")).status().unwrap();
     assert!(made.success());

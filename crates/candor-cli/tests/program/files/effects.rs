@@ -57,14 +57,14 @@ async fn foreseen(host: &mut Host, tool: &str, arguments: &Value) -> Value {
 }
 
 #[tokio::test]
-async fn what_is_foreseen_of_a_call_is_what_it_does() {
+async fn evaluated_hints_match_the_effect_of_the_call() {
     for era in ERAS {
         for (number, (tool, arguments, hints)) in calls().into_iter().enumerate() {
             let served = Served::prepared(&format!("effect {era:?} {number}"));
             let mut host = served.to(era, &[]).await;
             let before = served.tree();
             assert_eq!(foreseen(&mut host, tool, &arguments).await, written(hints), "{arguments}");
-            assert_eq!(served.tree(), before, "{tool} {arguments}: to foresee is not to do");
+            assert_eq!(served.tree(), before, "{tool} {arguments}: evaluation changes nothing");
 
             host.done(tool, &arguments).await;
             let after = served.tree();
@@ -80,9 +80,9 @@ async fn what_is_foreseen_of_a_call_is_what_it_does() {
     }
 }
 
-/// A call that fails has at most the effects of one that succeeds, and these have none.
+/// A call that fails has at most the effect of one that succeeds. These calls have none.
 #[tokio::test]
-async fn what_is_refused_and_what_is_read_changes_nothing() {
+async fn refused_calls_and_reads_change_nothing() {
     let served = Served::prepared("no effect");
     let mut host = served.serve().await;
     let before = served.tree();
@@ -104,7 +104,7 @@ async fn what_is_refused_and_what_is_read_changes_nothing() {
 }
 
 #[tokio::test]
-async fn an_answer_repeats_what_was_foreseen() {
+async fn result_repeats_the_evaluated_hints() {
     let served = Served::prepared("repeated");
     let mut host = served.serve().await;
     for (tool, arguments, hints) in calls().into_iter().filter(|(tool, ..)| *tool == "manage_files")
@@ -115,9 +115,9 @@ async fn an_answer_repeats_what_was_foreseen() {
     }
 }
 
-/// Who reads static hints only sees the worst of what a tool can do.
+/// A client that reads only static hints sees the worst case of each tool.
 #[tokio::test]
-async fn the_list_has_hints_for_whole_tools() {
+async fn listed_hints_are_the_worst_case_of_each_tool() {
     let served = Served::empty("static hints");
     for era in ERAS {
         let mut host = served.to(era, &[]).await;
@@ -152,7 +152,7 @@ async fn the_list_has_hints_for_whole_tools() {
 }
 
 #[tokio::test]
-async fn a_part_of_a_tool_has_the_hints_of_its_action_and_does_it() {
+async fn split_tool_has_the_exact_hints_of_its_action() {
     for era in ERAS {
         for how in ["--split", "--split=beside"] {
             let served = Served::prepared(&format!("parts {era:?} {how}"));
@@ -177,7 +177,7 @@ async fn a_part_of_a_tool_has_the_hints_of_its_action_and_does_it() {
 }
 
 #[tokio::test]
-async fn parts_work_and_know_their_action() {
+async fn split_tools_work_and_refuse_an_action_argument() {
     let served = Served::prepared("parts work");
     let mut host = served.to(Era::Modern, &["--split"]).await;
     let content = json!({"path": "new.txt", "content": "one"});

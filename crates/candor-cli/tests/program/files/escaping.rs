@@ -46,7 +46,7 @@ pub(super) async fn refused(
 }
 
 #[tokio::test]
-async fn no_tool_takes_a_path_that_goes_up_or_begins_elsewhere() {
+async fn every_tool_refuses_parent_and_absolute_paths() {
     let served = Served::prepared("paths");
     let (before, outside) = (served.tree(), served.tree_outside());
     let absolute = [served.outside("secret.txt"), served.at("hello.txt")];
@@ -82,10 +82,10 @@ async fn no_tool_takes_a_path_that_goes_up_or_begins_elsewhere() {
     assert_eq!(served.tree_outside(), outside);
 }
 
-/// What is a way out elsewhere is a name here.
+/// These paths lead out elsewhere. Here they are plain names.
 #[cfg(unix)]
 #[tokio::test]
-async fn what_only_looks_like_a_way_out_stays_inside() {
+async fn path_that_resembles_an_escape_stays_inside() {
     let served = Served::prepared("looks");
     let outside = served.tree_outside();
     let mut host = served.serve().await;
@@ -102,7 +102,7 @@ async fn what_only_looks_like_a_way_out_stays_inside() {
         for (tool, arguments) in uses(path) {
             let answer = host.call(tool, &arguments).await;
             assert_tells_nothing(&served, &arguments, &answer);
-            // It may have been moved away by its own name.
+            // The call may have moved the file away.
             served.write("hello.txt", "Hello, folder!");
         }
         assert_eq!(served.tree_outside(), outside, "{path}");
@@ -112,7 +112,7 @@ async fn what_only_looks_like_a_way_out_stays_inside() {
 }
 
 #[tokio::test]
-async fn hidden_names_are_reached_by_no_tool_and_no_resource() {
+async fn hidden_names_are_unreachable_for_tools_and_resources() {
     let served = Served::prepared("unseen");
     let before = served.tree();
     for era in ERAS {
@@ -140,7 +140,7 @@ async fn hidden_names_are_reached_by_no_tool_and_no_resource() {
 }
 
 #[tokio::test]
-async fn no_uri_leads_out() {
+async fn no_resource_uri_leads_out_of_the_folder() {
     let served = Served::prepared("uris");
     let before = served.tree();
     for era in ERAS {

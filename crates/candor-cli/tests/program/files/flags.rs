@@ -19,7 +19,7 @@ fn complaint(ended: &Ended) -> &str {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_none_is_an_error_of_one_line_that_names_it() {
+async fn invalid_folder_is_a_usage_error_of_one_line() {
     let file = Served::prepared("a file").at("hello.txt");
     for (path, problem) in [
         (Path::new("/nonexistent/folder"), "no such folder exists"),
@@ -35,7 +35,7 @@ async fn a_folder_that_is_none_is_an_error_of_one_line_that_names_it() {
 }
 
 #[tokio::test]
-async fn a_mistake_in_the_flags_is_said_before_anything_is_served() {
+async fn invalid_flag_is_a_usage_error() {
     let ended = output(candor().args(["files", "--stdio"])).await;
     assert_eq!(ended.status.code(), Some(2));
     assert!(complaint(&ended).contains("required"), "{:?}", ended.stderr);
@@ -91,14 +91,14 @@ async fn title(host: &mut Host, era: Era) -> String {
 }
 
 #[tokio::test]
-async fn an_instance_has_a_name_in_both_eras() {
+async fn instance_name_is_the_server_title_in_both_eras() {
     let served = Served::empty("named");
     for era in ERAS {
         for (flags, name) in
             [(&[][..], "served folder, ü"), (&["--instance", "Ann's notes"], "Ann's notes")]
         {
             let mut command = served.command(flags);
-            // The era begins with what is asked first.
+            // The first request decides the era.
             let program = Program::start(command.arg("--stdio"));
             let mut host = Host { program, era, asked: 0 };
             assert_eq!(title(&mut host, era).await, name);
@@ -130,7 +130,7 @@ async fn said(command: &mut Command, path: &Path, flags: &[&str]) -> Vec<String>
 }
 
 #[tokio::test]
-async fn the_line_for_a_host_is_one_that_a_shell_takes() {
+async fn printed_host_command_is_quoted_for_a_shell() {
     let served = Served::empty("host line");
     let path = served.path();
     let shown = path.to_str().unwrap();
@@ -194,9 +194,9 @@ async fn server_page_and_terminal_name_the_server_alike() {
     }
 }
 
-/// A variable is for all servers: what one of them does not have is no reason for it not to start, nor what it says to hosts.
+/// A variable applies to all servers, so a tool that this server does not have gives a warning.
 #[tokio::test]
-async fn a_tool_that_nobody_may_call_is_one_that_is_there() {
+async fn deny_of_an_unknown_tool_is_reported() {
     let served = Served::prepared("denied");
     let mut command = candor();
     command.env("CANDOR_DENY", "drop_table, preview_manage_files,");
@@ -207,7 +207,7 @@ async fn a_tool_that_nobody_may_call_is_one_that_is_there() {
     let host = lines.iter().find(|line| line.starts_with("  host ")).unwrap();
     assert!(host.ends_with("' --deny preview_manage_files --stdio"), "{host}");
 
-    // Whoever types it means this server. A preview that is made with its tool is a tool, too.
+    // A typed flag means this server. A generated preview is a tool, too.
     let ended = output(served.command(&["--stdio"]).args(["--deny", "drop_table"])).await;
     assert_eq!(ended.status.code(), Some(2));
     let said = complaint(&ended);
@@ -220,10 +220,10 @@ async fn a_tool_that_nobody_may_call_is_one_that_is_there() {
     assert!(answer.to_string().contains("denied"), "{answer}");
 }
 
-/// What the line says is what was shown, also for whoever has built the program and not installed it.
+/// The printed command starts the same server, also for a user who built the program without installing it.
 #[cfg(unix)]
 #[tokio::test]
-async fn the_line_for_a_host_starts_the_same_server() {
+async fn printed_host_command_starts_the_same_server() {
     let served = Served::prepared("host line runs");
     let flags = ["--hidden", "--instance", "Ann's notes"];
     let lines = said(&mut candor(), &served.path(), &flags).await;
@@ -238,7 +238,7 @@ async fn the_line_for_a_host_starts_the_same_server() {
 }
 
 #[tokio::test]
-async fn unless_somebody_says_otherwise_a_person_is_asked_before_anything_is_destroyed() {
+async fn files_asks_before_destructive_calls_by_default() {
     let served = Served::prepared("asks by itself");
     let mut command = candor();
     command.arg("files").arg(served.path()).arg("--stdio");
@@ -254,7 +254,7 @@ async fn unless_somebody_says_otherwise_a_person_is_asked_before_anything_is_des
 }
 
 #[tokio::test]
-async fn instructions_say_where_the_folder_is_and_how_paths_are_written() {
+async fn instructions_name_the_folder_and_the_path_format() {
     let root = folder("instructions");
     let mut host = Host::of(candor_files(&root).arg("--stdio"), Era::Modern).await;
     let discovered = host.result("server/discover", &json!({})).await;

@@ -27,7 +27,7 @@ fn with_links(name: &str) -> Served {
 }
 
 #[tokio::test]
-async fn no_link_is_followed_out_by_a_tool() {
+async fn no_tool_follows_a_link_out_of_the_folder() {
     let served = with_links("links");
     let (before, outside) = (served.tree(), served.tree_outside());
     let codes = ["leads_out", "leads_nowhere", "not_a_file", "not_a_folder", "not_found", "exists"];
@@ -46,7 +46,7 @@ async fn no_link_is_followed_out_by_a_tool() {
             }
         }
         for link in ["out.txt", "absolute.txt", "new.txt", "beside", "chain", "top", "winding"] {
-            // Links themselves are ours, to be moved, deleted and replaced.
+            // The links themselves may be moved, deleted and replaced.
             let of_target = |arguments: &Value| {
                 !["delete", "move", "move_over"]
                     .contains(&arguments["action"].as_str().unwrap_or(""))
@@ -79,7 +79,7 @@ async fn no_link_is_followed_out_by_a_tool() {
 }
 
 #[tokio::test]
-async fn a_link_is_moved_deleted_and_replaced_itself() {
+async fn move_and_delete_act_on_the_link_itself() {
     let served = with_links("links themselves");
     let outside = served.tree_outside();
     let mut host = served.serve().await;
@@ -96,7 +96,7 @@ async fn a_link_is_moved_deleted_and_replaced_itself() {
 }
 
 #[tokio::test]
-async fn no_link_is_followed_out_by_a_resource() {
+async fn no_resource_follows_a_link_out_of_the_folder() {
     let served = with_links("linked resources");
     for era in ERAS {
         let mut host = served.to(era, &[]).await;
@@ -133,7 +133,7 @@ async fn no_link_is_followed_out_by_a_resource() {
 }
 
 #[tokio::test]
-async fn a_link_that_stays_inside_is_as_good_as_what_it_leads_to() {
+async fn link_inside_the_folder_works_like_its_target() {
     let served = Served::prepared("links inside");
     for (link, to) in [("link.txt", "sub/../hello.txt"), ("sub/deeper/up", "..")] {
         std::os::unix::fs::symlink(to, served.at(link)).unwrap();
@@ -149,7 +149,7 @@ async fn a_link_that_stays_inside_is_as_good_as_what_it_leads_to() {
         let uri = format!("{}/link.txt", host.root().await);
         let read = host.result("resources/read", &json!({"uri": uri})).await;
         assert_eq!(read["contents"][0]["text"], content);
-        // A circle is listed as deep as somebody asks, and searched once.
+        // A circular link is searched once.
         let found = host.structured("search_files", &json!({"name": "inner.md"})).await;
         assert_eq!(each(&found["matches"], "path"), ["sub/inner.md"]);
     }

@@ -10,7 +10,7 @@ use super::{ERAS, Era, Served, each, manage};
 const TOOL: &str = "list_files";
 
 #[tokio::test]
-async fn a_folder_is_listed_with_kinds_sizes_and_times_in_both_eras() {
+async fn folder_is_listed_with_kinds_sizes_and_times_in_both_eras() {
     let served = Served::prepared("listed");
     let time = SystemTime::UNIX_EPOCH + Duration::from_millis(951_782_399_250);
     let file = fs::File::options().write(true).open(served.at("hello.txt")).unwrap();
@@ -26,7 +26,7 @@ async fn a_folder_is_listed_with_kinds_sizes_and_times_in_both_eras() {
         let sub = &listed["entries"][2];
         assert_eq!((&sub["kind"], &sub["size"]), (&json!("folder"), &Value::Null));
         assert!(sub["modified"].is_string(), "{sub}");
-        assert_eq!(listed.get("next"), None, "that was all");
+        assert_eq!(listed.get("next"), None, "there is no next page");
 
         for path in ["sub/deeper", "./sub//deeper/"] {
             let deeper = host.structured(TOOL, &json!({"path": path})).await;
@@ -39,7 +39,7 @@ async fn a_folder_is_listed_with_kinds_sizes_and_times_in_both_eras() {
 }
 
 #[tokio::test]
-async fn hidden_names_are_shown_to_those_who_ask() {
+async fn hidden_names_are_listed_with_the_hidden_flag() {
     let served = Served::prepared("hidden");
     for flags in [&["--hidden"][..], &["--hidden", "--read-only"]] {
         let mut host = served.to(Era::Modern, flags).await;
@@ -57,7 +57,7 @@ async fn hidden_names_are_shown_to_those_who_ask() {
 }
 
 #[tokio::test]
-async fn a_large_folder_is_listed_page_by_page() {
+async fn large_folder_is_listed_page_by_page() {
     let served = Served::empty("pages");
     // The last name of a page needs escapes.
     let mut names: Vec<String> = (0..2005).map(|n| format!("{n:04} ä%41.txt")).collect();
@@ -78,7 +78,7 @@ async fn a_large_folder_is_listed_page_by_page() {
         assert_eq!(sizes, [1000, 1000, 5]);
         assert_eq!(pages.concat(), names, "in order, and each of them once");
     }
-    // What comes after a name that is gone is still found.
+    // The page after a deleted name is still found.
     let mut host = served.serve().await;
     let next = host.structured(TOOL, &json!({})).await["next"].take();
     fs::remove_file(served.at(&names[999])).unwrap();
@@ -90,7 +90,7 @@ async fn a_large_folder_is_listed_page_by_page() {
 
 #[cfg(unix)]
 #[tokio::test]
-async fn what_is_no_file_is_called_what_it_is() {
+async fn links_and_pipes_are_listed_by_kind() {
     use std::os::unix::fs::symlink;
     let served = Served::prepared("kinds");
     let made = std::process::Command::new("mkfifo").arg(served.at("pipe")).status().unwrap();
@@ -129,10 +129,10 @@ async fn what_is_no_file_is_called_what_it_is() {
     host.refused(TOOL, &json!({"path": "circle"}), "leads_nowhere").await;
 }
 
-/// Names that are no text, or that would not be read as they are written, have a resource.
+/// Names that are not UTF-8, or that print differently from how they are written, have a URI.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_name_that_cannot_be_written_has_a_uri_that_leads_to_it() {
+async fn unprintable_file_name_has_a_uri_that_reads_the_file() {
     use std::ffi::OsStr;
     use std::os::unix::ffi::OsStrExt;
     let served = Served::empty("odd names");
@@ -158,7 +158,7 @@ async fn a_name_that_cannot_be_written_has_a_uri_that_leads_to_it() {
             let path = entry["path"].as_str().unwrap();
             let content = format!("content of {path}");
             if plain.contains(&path) {
-                assert_eq!(entry.get("uri"), None, "{path} leads back by itself");
+                assert_eq!(entry.get("uri"), None, "{path} needs no URI");
                 assert_eq!(host.done("manage_files", &manage("read", path)).await, content);
             } else {
                 assert!(odd.iter().any(|(_, shown)| *shown == path), "{entry}");

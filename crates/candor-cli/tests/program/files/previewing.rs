@@ -16,7 +16,7 @@ fn said() -> Vec<(&'static str, Value, &'static str)> {
         (
             "manage_files",
             manage("delete", "bytes.bin"),
-            "Delete bytes.bin (3 bytes, no text). It cannot be undone.",
+            "Delete bytes.bin (3 bytes, binary). It cannot be undone.",
         ),
         ("manage_files", manage("delete", "empty"), "Delete the empty folder empty."),
         ("manage_files", manage("delete", "nowhere"), "Delete nothing: nowhere is not there."),
@@ -97,7 +97,7 @@ fn prepared(name: &str) -> Served {
 }
 
 #[tokio::test]
-async fn a_preview_says_what_would_happen_and_does_nothing() {
+async fn preview_describes_the_call_and_changes_nothing() {
     let served = prepared("previews");
     let before = served.tree();
     for era in ERAS {
@@ -112,9 +112,9 @@ async fn a_preview_says_what_would_happen_and_does_nothing() {
     }
 }
 
-/// Whatever a preview says no to, the call says no to, with the same words; and the other way round.
+/// A preview and its call refuse the same arguments with the same words.
 #[tokio::test]
-async fn a_preview_fails_as_the_call_does() {
+async fn preview_fails_with_the_same_error_as_the_call() {
     let served = prepared("previews that fail");
     #[cfg(unix)]
     std::os::unix::fs::symlink("nowhere", served.at("dangling")).unwrap();
@@ -166,7 +166,7 @@ async fn a_preview_fails_as_the_call_does() {
 }
 
 #[tokio::test]
-async fn previews_are_listed_and_only_read() {
+async fn previews_are_listed_as_read_only() {
     let served = prepared("previews, listed");
     for flags in [&[][..], &["--split"]] {
         let mut host = served.to(Era::Modern, flags).await;
@@ -178,17 +178,17 @@ async fn previews_are_listed_and_only_read() {
             assert!(tool["inputSchema"]["properties"].get("action").is_some(), "{tool}");
         }
         let told = listed["tools"].to_string();
-        assert!(!told.contains("first to review changes"), "a read needs no look: {told}");
+        assert!(!told.contains("first to review changes"), "a read needs no preview: {told}");
     }
     let mut host = served.to(Era::Modern, &["--read-only"]).await;
     let listed = host.result("tools/list", &json!({})).await;
     assert!(each(&listed["tools"], "name").iter().all(|name| !name.starts_with("preview")));
 }
 
-/// A link is deleted and moved itself; what is written goes to where it leads.
+/// Delete and move act on the link itself. A write goes to its target.
 #[cfg(unix)]
 #[tokio::test]
-async fn links_are_told_from_what_they_lead_to() {
+async fn preview_distinguishes_a_link_from_its_target() {
     let served = prepared("previews of links");
     std::os::unix::fs::symlink("hello.txt", served.at("link")).unwrap();
     let mut host = served.serve().await;
@@ -218,9 +218,9 @@ async fn links_are_told_from_what_they_lead_to() {
     assert_eq!(served.text("hello.txt"), "Hello, folder!");
 }
 
-/// Who has looked, and brings what they were given, is refused if the file is another one by then.
+/// A call with a plan token is refused if the file has changed since the preview.
 #[tokio::test]
-async fn a_plan_holds_for_the_file_as_it_was() {
+async fn plan_of_a_deletion_is_stale_once_the_file_changes() {
     let served = prepared("plans");
     let mut host = served.serve().await;
     let token = |answer: Value| answer["result"]["_meta"]["dev.candor/plan"]["token"].clone();
@@ -235,7 +235,7 @@ async fn a_plan_holds_for_the_file_as_it_was() {
     let planned = token(host.call("preview_manage_files", &delete).await);
     host.ask("tools/call", &follow(&planned, &delete)).await;
     assert!(!served.has("hello.txt"));
-    // What was added meanwhile is not lost by adding more.
+    // An append loses nothing that was added meanwhile.
     let append = manage_with("append", "large.log", "end");
     let planned = token(host.call("preview_manage_files", &append).await);
     served.write("large.log", "new beginning, ");

@@ -24,7 +24,7 @@ fn that_change() -> Vec<(&'static str, Value)> {
 }
 
 #[tokio::test]
-async fn only_what_reads_is_offered_and_can_be_called() {
+async fn read_only_flag_offers_only_tools_that_read() {
     let served = Served::prepared("read-only");
     let before = served.tree();
     for era in ERAS {
@@ -51,7 +51,7 @@ async fn only_what_reads_is_offered_and_can_be_called() {
 }
 
 #[tokio::test]
-async fn a_variable_is_as_good_as_the_flag() {
+async fn read_only_variable_works_like_the_flag() {
     let served = Served::prepared("read-only variable");
     let mut command = served.command(&["--stdio"]);
     let mut host = Host::of(command.env("CANDOR_READ_ONLY", "true"), Era::Modern).await;
@@ -66,7 +66,7 @@ async fn a_variable_is_as_good_as_the_flag() {
 }
 
 #[tokio::test]
-async fn who_destroys_nothing_needs_no_ledger() {
+async fn read_only_server_needs_no_ledger() {
     let served = Served::prepared("read-only, no ledger");
     let mut command = crate::candor();
     command.arg("files").arg(served.path()).args(["--read-only", "--ledger", "none", "--stdio"]);

@@ -25,7 +25,7 @@ async fn repeated_text_is_left_out_for_clients_that_declare_it() {
     served.write("large.txt", &large);
     served.write("small.txt", &small);
     let mut program = Program::start(served.command(&["--stdio"]).arg("--ledger").arg("memory:"));
-    // The first is made, the second replayed from what the ledger keeps.
+    // The first call runs, and the second replays from the ledger.
     for replayed in [false, true] {
         for (extensions, omits) in [
             (json!({}), false),

@@ -9,7 +9,7 @@ async fn read(host: &mut Host, uri: &str) -> Value {
 }
 
 #[tokio::test]
-async fn the_list_has_the_folder_and_what_stands_in_it_in_both_eras() {
+async fn resource_list_has_the_folder_and_its_children_in_both_eras() {
     let served = Served::prepared("resources");
     for era in ERAS {
         let mut host = served.to(era, &[]).await;
@@ -35,7 +35,7 @@ async fn the_list_has_the_folder_and_what_stands_in_it_in_both_eras() {
             (&json!("inode/directory"), None, &json!({"list": true, "subscribe": true}))
         );
         let mirror = &sub["_meta"]["dev.candor/resource"]["capabilities"];
-        assert_eq!(*mirror, sub["capabilities"], "for clients that know nothing of it");
+        assert_eq!(*mirror, sub["capabilities"], "for clients that do not know the member");
 
         let of = async |host: &mut Host, uri: &str| {
             host.result("resources/list", &json!({"uri": uri})).await["resources"].take()
@@ -58,7 +58,7 @@ async fn the_list_has_the_folder_and_what_stands_in_it_in_both_eras() {
 }
 
 #[tokio::test]
-async fn files_are_read_as_text_or_bytes_with_all_that_is_known_of_them() {
+async fn resource_read_returns_text_or_bytes_with_metadata() {
     let served = Served::prepared("read");
     for era in ERAS {
         let mut host = served.to(era, &[]).await;
@@ -86,7 +86,7 @@ async fn files_are_read_as_text_or_bytes_with_all_that_is_known_of_them() {
 }
 
 #[tokio::test]
-async fn a_folder_that_is_read_gives_its_small_texts_and_says_if_there_is_more() {
+async fn folder_read_returns_its_texts_and_marks_a_subset() {
     let served = Served::prepared("folder read");
     served.write("texts/one.txt", "one");
     served.write("texts/two.txt", "two");
@@ -105,7 +105,7 @@ async fn a_folder_that_is_read_gives_its_small_texts_and_says_if_there_is_more()
 }
 
 #[tokio::test]
-async fn what_is_too_large_is_described_but_not_read() {
+async fn oversized_resource_has_metadata_but_cannot_be_read() {
     let served = Served::empty("large resource");
     served.write("fits.txt", "x".repeat(100));
     served.write("large.txt", "x".repeat(101));
@@ -122,7 +122,7 @@ async fn what_is_too_large_is_described_but_not_read() {
 }
 
 #[tokio::test]
-async fn what_is_not_there_is_not_found() {
+async fn missing_resource_is_not_found() {
     let served = Served::prepared("missing");
     for (era, code) in [(Era::Legacy, -32002), (Era::Modern, -32602)] {
         let mut host = served.to(era, &[]).await;
@@ -143,7 +143,7 @@ async fn what_is_not_there_is_not_found() {
 }
 
 #[tokio::test]
-async fn an_empty_folder_has_an_empty_list() {
+async fn empty_folder_has_an_empty_list() {
     let served = Served::empty("empty folder");
     std::fs::create_dir(served.at("empty")).unwrap();
     for era in ERAS {
@@ -156,7 +156,7 @@ async fn an_empty_folder_has_an_empty_list() {
 }
 
 #[tokio::test]
-async fn a_large_folder_comes_page_by_page() {
+async fn large_folder_is_listed_page_by_page() {
     let served = Served::empty("resource pages");
     let names: Vec<String> = (0..1234).map(|n| format!("{n:04}.txt")).collect();
     for name in &names {
@@ -179,7 +179,7 @@ async fn a_large_folder_comes_page_by_page() {
 }
 
 #[tokio::test]
-async fn a_path_is_completed_while_it_is_typed() {
+async fn resource_path_is_completed_from_its_prefix() {
     let served = Served::prepared("completed");
     for era in ERAS {
         let mut host = served.to(era, &[]).await;

@@ -49,7 +49,7 @@ async fn files_are_found_by_name_by_text_and_by_both_in_both_eras() {
 }
 
 #[tokio::test]
-async fn lines_are_counted_and_shown() {
+async fn text_match_has_its_line_number_and_excerpt() {
     let served = library("lines");
     served.write("long.txt", format!("{}needle{}", "ä".repeat(5000), "ö".repeat(5000)));
     let mut host = served.serve().await;
@@ -69,7 +69,7 @@ async fn lines_are_counted_and_shown() {
 }
 
 #[tokio::test]
-async fn what_nobody_can_look_for_is_refused_with_advice() {
+async fn invalid_search_is_refused_with_advice() {
     let served = library("refused search");
     let mut host = served.serve().await;
     let neither = host.refused(TOOL, &json!({"path": "src"}), "no_query").await;
@@ -93,7 +93,7 @@ async fn what_nobody_can_look_for_is_refused_with_advice() {
 }
 
 #[tokio::test]
-async fn a_search_says_when_there_may_be_more() {
+async fn search_reports_whether_it_is_complete() {
     let served = Served::empty("limited");
     for n in 0..120 {
         served.write(&format!("{n:03}.txt"), "same\nsame\n");
@@ -113,17 +113,17 @@ async fn a_search_says_when_there_may_be_more() {
 }
 
 #[tokio::test]
-async fn hidden_names_are_searched_if_they_are_shown() {
+async fn hidden_files_are_searched_with_the_hidden_flag() {
     let served = library("hidden search");
     let mut host = served.to(Era::Modern, &["--hidden", "--read-only"]).await;
     let found = host.structured(TOOL, &json!({"text": "needle", "name": ".git/**"})).await;
     assert_eq!(each(&found["matches"], "path"), [".git/needle"]);
 }
 
-/// What is found can be read, whatever its name.
+/// A match can be read, whatever its name.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_match_whose_name_cannot_be_written_has_a_uri() {
+async fn match_with_an_unprintable_name_has_a_uri() {
     use std::os::unix::ffi::OsStrExt;
     let served = library("odd match");
     let odd = std::ffi::OsStr::from_bytes(b"odd \xff.txt");
@@ -137,13 +137,13 @@ async fn a_match_whose_name_cannot_be_written_has_a_uri() {
         assert_eq!(read["contents"][0]["text"], "a strange needle");
     }
     let plain = host.structured(TOOL, &json!({"name": "notes.txt"})).await;
-    assert_eq!(plain["matches"][0].get("uri"), None, "its path leads to it");
+    assert_eq!(plain["matches"][0].get("uri"), None, "its path is enough");
 }
 
 /// So much to read that a search takes seconds, on a disk that holds a sixtieth of it.
 #[cfg(target_os = "linux")]
 #[tokio::test]
-async fn a_search_that_is_cancelled_ends_and_is_not_answered() {
+async fn cancelled_search_stops_without_a_response() {
     const FILES: u64 = 60;
     let served = Served::empty("cancelled");
     let line = "Franz jagt im komplett verwahrlosten Taxi quer durch Bayern. ÄÖÜÄÖÜÄÖÜÄÖÜ\n";
@@ -158,7 +158,7 @@ async fn a_search_that_is_cancelled_ends_and_is_not_answered() {
         let arguments = json!({"text": "not in there", "ignore_case": true});
         let search = json!({"name": TOOL, "arguments": arguments});
         let id = host.send("tools/call", &search).await;
-        // It is under way once it has read something.
+        // The search has started once it has read something.
         while bytes_read(&host) < large.len() as u64 {
             tokio::task::yield_now().await;
         }

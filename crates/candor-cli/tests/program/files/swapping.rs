@@ -84,7 +84,7 @@ fn assert_inside(asked: &Value, answer: &Value) {
 }
 
 #[tokio::test]
-async fn whatever_is_swapped_meanwhile_no_tool_and_no_resource_leaves() {
+async fn links_swapped_during_calls_never_lead_out_of_the_folder() {
     let served = prepared();
     let outside = served.tree_outside();
     let mut hosts = [served.to(Era::Legacy, &[]).await, served.to(Era::Modern, &[]).await];
@@ -110,6 +110,6 @@ async fn whatever_is_swapped_meanwhile_no_tool_and_no_resource_leaves() {
         }
     }
     let swaps = swapping.end();
-    assert_eq!(served.tree_outside(), outside, "outside is as it was");
+    assert_eq!(served.tree_outside(), outside, "nothing outside has changed");
     assert!(swaps > 50 && done > 100 && refused > 100, "{swaps}, {done}, {refused}");
 }
