@@ -1,6 +1,6 @@
-// Runs the journeys, a line for each: `node run.mjs [NAME…]`, or `node run.mjs --screenshots FOLDER`.
+// Runs the journeys and prints a line for each: `node run.mjs [NAME…]`, or `node run.mjs --screenshots FOLDER`.
 //
-// CANDOR_PROGRAMS is where the programs are, CANDOR_CHROMIUM the browser, CANDOR_PLACE a folder for all that is left behind.
+// CANDOR_PROGRAMS is the folder of the programs, CANDOR_CHROMIUM the browser, CANDOR_PLACE a folder for all output.
 import { mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -10,10 +10,10 @@ import { Stage, within } from './stage.mjs';
 
 const { CANDOR_CHROMIUM: executablePath, CANDOR_PLACE: place } = process.env;
 
-/** All of it. Each wait has a bound of its own; this is for what can no longer keep it. */
+/** The time limit of the whole run. Each wait has a limit of its own; this one is for a process that hangs. */
 const LONGEST = 280_000;
 
-/** Two cores are enough to wait on: most of a journey is that. */
+/** Journeys that run at once. Two cores suffice, because a journey mostly waits. */
 const AT_ONCE = 3;
 
 const FLAGS = [
@@ -36,7 +36,7 @@ for (const old of ['logs', 'folders', 'failed']) rmSync(join(place, old), { recu
 mkdirSync(join(place, 'home'), { recursive: true });
 const browser = await chromium.launch({ executablePath, args: FLAGS, headless: true });
 
-/** Plays one, and says how it went. */
+/** Runs one journey and prints its result. */
 async function play(name, title, journey) {
   const stage = new Stage(browser, name);
   const begun = Date.now();
@@ -63,7 +63,7 @@ if (args[0] === '--screenshots') {
 } else {
   const chosen = args.length ? args : all;
   const journeys = await Promise.all(chosen.map(async (name) => ({ name, ...(await import(join(folder, `${name}.mjs`))) })));
-  // The longest first, so that the others go on beside them.
+  // The longest first, so that the others run next to them.
   journeys.sort((a, b) => (b.long ?? 0) - (a.long ?? 0));
   await Promise.all(Array.from({ length: AT_ONCE }, async () => {
     for (let next = journeys.shift(); next; next = journeys.shift()) {

@@ -1,4 +1,4 @@
-// The pictures of the README: real pages with real data, in light, cut where the page ends.
+// Takes the pictures of the README: real pages with real data, in the light theme, cut at the end of the page.
 import assert from 'node:assert/strict';
 import { mkdirSync, mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -8,16 +8,16 @@ import { furnished } from './tour.mjs';
 
 const WIDTH = 1280;
 
-/** Of a page that is longer than a picture should be, the beginning. */
+/** The maximum height of a picture. A longer page is cut. */
 const TALLEST = 800;
 
-/** A README loads them all: none may be heavy. */
+/** The maximum size of a picture in bytes, because the README loads all of them. */
 const HEAVIEST = 150_000;
 
 async function take(page, path, tallest = TALLEST) {
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
   await page.evaluate(() => document.activeElement?.blur());
-  // Where the last thing ends, and a little air.
+  // The end of the last element, plus a margin.
   const end = await page.evaluate(() => Math.max(...[...document.querySelectorAll('main > *, main > * > *')].map((one) => one.getBoundingClientRect().bottom)));
   const height = Math.min(tallest, Math.ceil(end) + 32);
   await page.screenshot({ path, clip: { x: 0, y: 0, width: WIDTH, height } });
@@ -27,7 +27,7 @@ async function take(page, path, tallest = TALLEST) {
 
 export async function shoot(stage, folder) {
   mkdirSync(folder, { recursive: true });
-  // Not where this repository happens to be: the path of the folder is in the picture.
+  // Not in this repository, because the path of the folder is in the picture.
   const home = mkdtempSync(join(tmpdir(), 'candor-'));
   try {
     await pictures(stage, await furnished(stage, join(home, 'handbook')), folder);

@@ -1,4 +1,4 @@
-// The real programs as child processes, each with a folder and a ledger of its own, and a client that calls their tools.
+// Starts the real programs as child processes, each with a folder and a ledger of its own, and calls their tools.
 import { execFileSync, spawn } from 'node:child_process';
 import { closeSync, mkdirSync, mkdtempSync, openSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -6,7 +6,7 @@ import { until } from './until.mjs';
 
 const { CANDOR_PROGRAMS: programs, CANDOR_PLACE: place } = process.env;
 
-/** Everything that was started and has not ended: none of it outlives this process. */
+/** The child processes that still run. None of them outlives this process. */
 const running = new Set();
 
 export function killAll() {
@@ -15,12 +15,12 @@ export function killAll() {
 
 let count = 0;
 
-/** Starts a program. Its output goes to a file: a pipe that nobody reads would make it stand still. */
+/** Starts a program. Its output goes to a file, because a full pipe would block the program. */
 export function start(program, args, input = 'ignore') {
   mkdirSync(join(place, 'logs'), { recursive: true });
   const log = join(place, 'logs', `${program.split('/').at(-1)}-${(count += 1)}.log`);
   const file = openSync(log, 'w');
-  // Nothing of whoever runs this is theirs: neither their ledger nor their settings.
+  // The developer's own environment is not passed on, so the program uses neither their ledger nor their settings.
   const env = { PATH: process.env.PATH, HOME: join(place, 'home'), NO_COLOR: '1' };
   const child = spawn(program, args, { stdio: [input, file, file], env });
   closeSync(file);
@@ -31,13 +31,13 @@ export function start(program, args, input = 'ignore') {
   return { child, ended, said: () => readFileSync(log, 'utf8'), log };
 }
 
-/** What a command line says on stdout, with our programs on its path. */
+/** Runs a command line with our programs on the PATH, and returns its stdout. */
 export function typed(line) {
   const env = { PATH: `${programs}:${process.env.PATH}`, HOME: join(place, 'home'), NO_COLOR: '1' };
   return execFileSync('sh', ['-c', line], { env, encoding: 'utf8', stdio: ['ignore', 'pipe', 'pipe'], timeout: 20_000 });
 }
 
-/** A folder with these files, and a new one if it has no name. */
+/** Writes these files into a folder: the named one, or a new one. */
 export function folder(files = {}, named) {
   mkdirSync(named ?? join(place, 'folders'), { recursive: true });
   const made = named ?? mkdtempSync(join(place, 'folders', 'folder-'));
@@ -48,7 +48,7 @@ export function folder(files = {}, named) {
   return made;
 }
 
-/** A server that listens, with all that is needed to talk to it. */
+/** A server that listens, and functions to talk to it. */
 export class Server {
   static async listening(program, args) {
     const server = new Server();
@@ -63,17 +63,17 @@ export class Server {
     return server;
   }
 
-  /** `candor files` on a folder. */
+  /** Starts `candor files` on a folder. */
   static async files(directory, ...flags) {
     return Server.listening('candor', ['files', directory, '--http', '127.0.0.1:0', '--ledger', 'memory:', ...flags]);
   }
 
-  /** The server of hostile texts and nested forms. */
+  /** Starts the server with hostile texts and nested forms. */
   static async trial() {
     return Server.listening('examples/trial', []);
   }
 
-  /** The page that a person opens. */
+  /** The link that a user opens. */
   get link() {
     return `${this.origin}/#token=${this.token}`;
   }
@@ -83,7 +83,7 @@ export class Server {
     await this.program.ended;
   }
 
-  /** Asks the REST API as the operator. */
+  /** Sends a request to the REST API as the operator. */
   async rest(method, path, body) {
     const headers = { Authorization: `Bearer ${this.token}`, Accept: 'application/json' };
     if (body !== undefined) headers['Content-Type'] = 'application/json';
@@ -93,10 +93,10 @@ export class Server {
     return said;
   }
 
-  /** Calls a tool over MCP, as a modern client that cannot ask anybody. Gives the result, when there is one. */
+  /** Calls a tool over MCP, as a modern client without elicitation. Returns the result, once there is one. */
   call(name, args, options) {
     const answer = this.#call(name, args, options);
-    // A journey that fails leaves calls behind that nobody waits for any more.
+    // After a failed journey, no code waits for its calls.
     answer.catch(() => {});
     return answer;
   }
@@ -127,7 +127,7 @@ export class Server {
     return answer.result;
   }
 
-  /** What waits for a person, once so many calls do. */
+  /** Returns the pending approval requests, once there are this many. */
   async waiting(many = 1) {
     return until(`${many} calls wait`, async () => {
       const all = await this.rest('GET', '/approvals');
@@ -135,12 +135,12 @@ export class Server {
     });
   }
 
-  /** Decides about the oldest call that waits. */
+  /** Approves or denies the oldest pending request. */
   async decide(verb, more = {}) {
     const [{ id, version }] = await this.waiting();
     return this.rest('POST', `/approvals/${id}/${verb}`, { version, ...more });
   }
 }
 
-/** The text of a result. */
+/** Returns the text of a result. */
 export const text = (result) => result.content.map((item) => item.text ?? '').join('\n');

@@ -1,10 +1,10 @@
-// What a journey plays on: pages of one browser, in a profile of its own, and what is left behind when it fails.
+// The resources of a journey: pages of one browser, in a profile of its own, and pictures if the journey fails.
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { until } from './until.mjs';
 
-/** How long a page may take for anything that it does. */
+/** The time limit of every action of a page. */
 const PATIENCE = 20_000;
 
 export class Stage {
@@ -18,26 +18,26 @@ export class Stage {
     this.#name = name;
   }
 
-  /** Keeps a server until the journey ends. */
+  /** Waits for a server to start, and stops it at the end of the journey. */
   async with(starting) {
     const server = await starting;
     this.servers.push(server);
     return server;
   }
 
-  /** A browser that knows nobody, with one page. */
+  /** Opens a browser that is not logged in, with one page. */
   async stranger(options = {}) {
     const context = await this.#browser.newContext({ viewport: { width: 1280, height: 800 }, ...options });
     context.setDefaultTimeout(PATIENCE);
     this.#contexts.push(context);
-    // Of all its pages, also those that are opened by another and closed before the end.
+    // For all pages, including those that another page opens, and those that close before the end.
     context.wrongs = [];
     context.on('weberror', (wrong) => context.wrongs.push(`error in the page: ${wrong.error().stack ?? wrong.error()}`));
     context.on('dialog', (dialog) => { context.wrongs.push(`a dialog: ${dialog.message()}`); dialog.dismiss().catch(() => {}); });
     return context.newPage();
   }
 
-  /** A browser that has logged in by the server's link. */
+  /** Opens a browser that logs in with the server's link. */
   async operator(server, options) {
     const page = await this.stranger(options);
     await page.goto(server.link);
@@ -45,7 +45,7 @@ export class Stage {
     return page;
   }
 
-  /** Pictures of how it stands, and where they are. */
+  /** Takes pictures of all pages, and returns their paths. */
   async pictures(folder) {
     mkdirSync(folder, { recursive: true });
     const paths = [];
@@ -56,7 +56,7 @@ export class Stage {
     return paths;
   }
 
-  /** Fails if a script of a page has failed. */
+  /** Fails if a script of a page failed. */
   judge() {
     assert.deepEqual(this.#contexts.flatMap((context) => context.wrongs), []);
   }
@@ -70,17 +70,17 @@ export class Stage {
 /** Chromium sometimes never answers a request to close. */
 const CLOSING = 10_000;
 
-/** Waits for an end, at most so long; how it ends does not matter. */
+/** Waits for a promise, at most this long, and ignores its result. */
 export async function within(time, end) {
   let timer;
   await Promise.race([end.catch(() => {}), new Promise((late) => { timer = setTimeout(late, time); })]);
   clearTimeout(timer);
 }
 
-/** What has a `data-testid`. */
+/** Finds an element by its `data-testid`. */
 export const at = (page, id) => page.locator(`[data-testid="${id}"]`);
 
-/** Waits until an attribute of one element says this. */
+/** Waits until an attribute of one element has this value. */
 export async function becomes(locator, attribute, wanted) {
   let is;
   try {
@@ -90,7 +90,7 @@ export async function becomes(locator, attribute, wanted) {
   }
 }
 
-/** Waits until a text is there, or one that fits. */
+/** Waits until the element contains a text, or matches an expression. */
 export async function says(locator, wanted) {
   const fits = (is) => (wanted instanceof RegExp ? wanted.test(is) : is.includes(wanted));
   let is = '';
@@ -108,9 +108,9 @@ export async function focused(locator) {
   await until('', has, PATIENCE).catch(async () => assert.fail(`${locator} has no focus; it is at ${await who()}`));
 }
 
-/** The field of a form that the names lead to. */
+/** Finds the field of a form by the names on its path. */
 export const field = (page, ...names) =>
   page.locator(['#fields', ...names.map((name) => `[data-name="${name}"]`)].join(' '));
 
-/** What the field takes its value in. */
+/** Finds the control of the field. */
 export const control = (page, ...names) => field(page, ...names).locator('[data-control]');

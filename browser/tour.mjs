@@ -1,4 +1,4 @@
-// A server with something on every page, and all the pages there are: for whatever must hold on each of them.
+// A server with content on every page, and the list of all pages, for tests that apply to every page.
 import { Server, folder } from './servers.mjs';
 import { at, becomes, control } from './stage.mjs';
 
@@ -11,7 +11,7 @@ const FILES = {
   'reports/2026/q3.txt': 'Sales rose.\n',
 };
 
-/** A server of files with a past: done, failed, denied, replayed, permitted; and one call that waits until the end. */
+/** Starts a file server with a history: succeeded, failed, denied, replayed, granted. One call needs approval until the end. */
 export async function furnished(stage, named) {
   const server = await stage.with(Server.files(folder(FILES, named), '--ask', 'destructive', '--instance', 'handbook'));
   const client = { name: 'claude-code', version: '2.1' };
@@ -28,13 +28,13 @@ export async function furnished(stage, named) {
   await approved;
   await server.call('search_files', { text: 'printer' }, { client });
   await server.call('make_folder', { path: 'archive/2026' }, { client });
-  // It is never answered: the server ends before.
+  // This call never gets an answer, because the server ends before.
   call({ path: 'reports/2026/q3.txt', action: 'delete' });
   const [waits] = await server.waiting();
   return { server, waits };
 }
 
-/** Every page, each with a name, its path, and what makes it show all that it has. */
+/** Returns every page: its name, its path, and a function that makes the page show everything. */
 export function pages({ waits }) {
   const given = encodeURIComponent(JSON.stringify({ path: 'notes/monday.txt', action: 'delete' }));
   return [
@@ -55,10 +55,10 @@ export function pages({ waits }) {
   ];
 }
 
-/** Opens one of them, in the browser of who may see it. */
+/** Opens a page, in the browser of a user who may see it. */
 export async function visit(server, { operator, stranger }, stop) {
   const page = stop.stranger ? stranger : operator;
-  // The same path with another fragment would not be loaded again.
+  // The browser does not reload the same path with another fragment.
   await page.goto('about:blank');
   await page.goto(server.origin + stop.path);
   await stop.ready?.(page);

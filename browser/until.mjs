@@ -1,6 +1,6 @@
-// Waiting for something to be so: never for a time.
+// Waits for a condition, never for a fixed time.
 
-/** The first answer of `look` that is not false; an error that says `what` if there is none in time. */
+/** Returns the first truthy answer of `look`. Fails with `what` if there is none in time. */
 export async function until(what, look, patience = 20_000) {
   const end = Date.now() + patience;
   for (;;) {

@@ -1,17 +1,17 @@
-//! One line for each thing checked, the end at the first mismatch, and no wait without an end. For both programs that are written in Rust.
+//! Prints one line per check, ends at the first mismatch, and limits every wait. For both programs in Rust.
 
 use std::process;
 use std::time::Duration;
 
-/// How long one check may take. Some start a program that takes seconds to start.
+/// The time limit of one check. Some checks start a program that takes seconds to start.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What a check found instead of what it expected, in words.
+/// The difference between the expected and the actual result, in words.
 pub(crate) struct Mismatch(pub(crate) String);
 
 pub(crate) type Checked<T = ()> = Result<T, Mismatch>;
 
-/// Says how the check went; a check that fails is the last one.
+/// Runs a check and prints its result. A failed check ends the program.
 pub(crate) async fn check<T>(what: &str, work: impl Future<Output = Checked<T>>) -> T {
     let outcome = tokio::time::timeout(PATIENCE, work)
         .await
@@ -32,7 +32,7 @@ pub(crate) fn holds(condition: bool, otherwise: impl Into<String>) -> Checked {
     if condition { Ok(()) } else { Err(Mismatch(otherwise.into())) }
 }
 
-/// What a client could not do is a mismatch, too.
+/// An error of a client is a mismatch, too.
 impl<E: std::error::Error> From<E> for Mismatch {
     fn from(error: E) -> Self {
         Self(format!("it failed: {error}"))

@@ -1,21 +1,21 @@
-// axe-core on every page, in light and in dark.
+// Runs axe-core on every page, in the light and the dark theme.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { furnished, pages, visit } from '../tour.mjs';
 
-export const title = 'axe finds nothing on any page, in light and in dark';
+export const title = 'axe finds no problem on any page, in the light and the dark theme';
 export const long = 1;
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
 async function judge(page, only) {
-  // Not as a script of the page, which its policy forbids: as the tester's own.
+  // Through the driver, because the page's policy forbids other scripts.
   await page.evaluate(AXE);
-  // A page of a tool asks about its call 200 ms after it opens, and is dimmed until the answer is there.
+  // The page of a tool evaluates its call 200 ms after it opens, and is dimmed until the answer arrives.
   await page.waitForTimeout(250);
   await page.locator('[aria-busy]').waitFor({ state: 'detached' });
-  // What is still appearing has not its colours yet.
+  // An element that still fades in does not have its final colors yet.
   await page.evaluate(() => Promise.all(document.getAnimations().map((one) => one.finished.catch(() => {}))));
   const { violations, passes } = await page.evaluate((only) => globalThis.axe.run(only ? { runOnly: only } : {}), only);
   assert.ok(passes.length > 0, 'axe looked at something');
@@ -29,7 +29,7 @@ export async function journey(stage) {
     const visitors = { operator: await stage.operator(tour.server, { colorScheme }), stranger: await stage.stranger({ colorScheme }) };
     for (const stop of pages(tour)) {
       const page = await visit(tour.server, visitors, stop);
-      // In the dark, only the colours are others.
+      // In the dark theme, only the colors differ.
       for (const one of await judge(page, colorScheme === 'dark' ? ['color-contrast'] : undefined)) found.push(`${stop.name}, ${colorScheme}: ${one}`);
     }
   }

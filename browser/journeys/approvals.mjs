@@ -1,4 +1,4 @@
-// A client waits for a person; the person sees it come, and says yes, no, why not, and yes for a while.
+// Calls need approval. The operator sees the requests arrive, approves, denies, gives a reason, and grants.
 import assert from 'node:assert/strict';
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,7 +6,7 @@ import { Server, folder, text } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'a waiting call appears live, and is approved, denied with a reason, or permitted for a while';
+export const title = 'a request appears live; the operator approves it, denies it with a reason, or grants similar calls';
 
 export async function journey(stage) {
   const files = folder({ 'drafts/a.txt': '1', 'drafts/b.txt': '2', 'drafts/c.txt': '3', 'keep.txt': 'k', 'other.txt': 'o' });
@@ -19,7 +19,7 @@ export async function journey(stage) {
   await at(page, 'nothing-waits').waitFor();
   const calm = await page.title();
 
-  // It comes by itself, and is seen from everywhere.
+  // The request appears without a reload, and every page shows it.
   const first = remove('drafts/a.txt');
   await questions.waitFor();
   await says(page.locator('#waiting'), /^1$/);
@@ -29,7 +29,7 @@ export async function journey(stage) {
   await says(at(page, 'undo'), 'cannot be undone');
   assert.deepEqual(JSON.parse(await at(page, 'arguments').textContent()), { path: 'drafts/a.txt', action: 'delete' });
   assert.ok(there('drafts/a.txt'), 'nothing has started');
-  // Who comes now stands at the no.
+  // After a reload, the button to deny has the focus.
   await page.reload();
   await focused(questions.getByRole('button', { name: 'Deny', exact: true }));
   await questions.getByRole('button', { name: 'Approve once' }).click();
@@ -38,7 +38,7 @@ export async function journey(stage) {
   await at(page, 'nothing-waits').waitFor();
   await until('the title is calm again', async () => (await page.title()) === calm);
 
-  // No, and why.
+  // Deny with a reason.
   const second = remove('keep.txt');
   await questions.waitFor();
   await questions.getByText('Deny with a reason').click();
@@ -51,7 +51,7 @@ export async function journey(stage) {
   await at(page, 'nothing-waits').waitFor();
   assert.match(text(await remove('keep.txt')), /We still need it/, 'a no is not asked for again');
 
-  // Yes, also to what is like it.
+  // Approve, and grant similar calls.
   const third = remove('drafts/b.txt');
   await questions.waitFor();
   await at(page, 'grant-similar').locator('summary').click();
@@ -63,7 +63,7 @@ export async function journey(stage) {
   const free = await remove('drafts/c.txt');
   assert.equal(free.isError ?? false, false, text(free));
   assert.ok(!there('drafts/c.txt'), 'it ran without asking');
-  // Only there, and only so long as nobody takes it back.
+  // The grant covers only that folder, and ends when the operator revokes it.
   const outside = remove('other.txt');
   await questions.waitFor();
   await questions.getByRole('button', { name: 'Deny', exact: true }).click();
@@ -72,7 +72,7 @@ export async function journey(stage) {
   await at(page, 'no-grants').waitFor();
   const again = server.call('manage_files', { path: 'drafts/d.txt', action: 'replace', content: 'new' });
   await questions.waitFor();
-  // Whoever looks at one card is not disturbed by the next.
+  // A new request does not move the focus away from the current one.
   await questions.first().getByRole('button', { name: 'Deny', exact: true }).focus();
   const another = remove('third.txt');
   await until('two questions', async () => (await questions.count()) === 2);
@@ -88,7 +88,7 @@ export async function journey(stage) {
   await Promise.all([undone(stage), byOneself(stage), quicker(stage), secret(stage), large(stage), unreadable(stage), early(stage)]);
 }
 
-/** More than a page has room for: what is only named there can be denied, and is shown as soon as it has room. */
+/** Requests beyond the page's size limit: the page only names them and can deny them. It shows one as soon as there is space. */
 async function large(stage) {
   const server = await stage.with(Server.trial());
   const page = await stage.operator(server);
@@ -112,7 +112,7 @@ async function large(stage) {
   await questions.getByRole('button', { name: 'Approve once' }).waitFor();
 }
 
-/** A question that comes while the page is loaded: after the page was written, and before its script is there. */
+/** A request that arrives while the page loads: after the server wrote the page, and before its script runs. */
 async function early(stage) {
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
   const page = await stage.operator(server);
@@ -128,7 +128,7 @@ async function early(stage) {
   assert.equal((await answer).isError, true);
 }
 
-/** What the server could not read still waits, for a no. */
+/** A request that the server cannot read stays pending, and can only be denied. */
 async function unreadable(stage) {
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
   const page = await stage.operator(server);
@@ -145,7 +145,7 @@ async function unreadable(stage) {
   assert.equal((await answer).isError, true);
 }
 
-/** What a secret was is not known here, so a person says what it may be before calls like it are permitted. */
+/** The page does not know the value of a secret, so the operator must choose what it may be before a grant. */
 async function secret(stage) {
   const server = await stage.with(Server.trial());
   const page = await stage.operator(server);
@@ -163,7 +163,7 @@ async function secret(stage) {
   await at(page, 'grant').waitFor();
 }
 
-/** Two who look at the same question: the slower one is told, and can decide nothing any more. */
+/** Two operators look at one request. The slower one sees the decision, and cannot decide again. */
 async function quicker(stage) {
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' }), '--ask', 'destructive'));
   const page = await stage.operator(server);
@@ -182,7 +182,7 @@ async function quicker(stage) {
   await says(at(page, 'state'), 'Denied by operator');
 }
 
-/** Somebody who calls and decides alone: each step says what comes next, and the result comes to where the call was made. */
+/** One operator calls and approves: each page shows the next step, and the page of the call shows the result. */
 async function byOneself(stage) {
   const files = folder({ 'a.txt': 'a', 'b.txt': 'b' });
   const server = await stage.with(Server.files(files, '--ask', 'destructive'));
@@ -205,13 +205,13 @@ async function byOneself(stage) {
   await at(desk, 'decided').getByRole('link').click();
   await becomes(at(desk, 'state'), 'data-state', 'done');
 
-  // Whoever stops it is told that, and nothing else.
+  // After a cancellation, the page says only that.
   await call('b.txt');
   await at(page, 'cancel').click();
   await becomes(at(page, 'result'), 'data-state', 'cancelled');
   assert.doesNotMatch(await at(page, 'result').innerText(), /appears here/);
 
-  // Whoever leaves the page takes the call back. Then a yes starts nothing, and that is seen.
+  // Leaving the page cancels the call. An approval then starts nothing, and the pages show that.
   await call('b.txt');
   await page.getByRole('link', { name: 'Approvals' }).click();
   await at(page, 'question').getByRole('button', { name: 'Approve once' }).click();
@@ -224,7 +224,7 @@ async function byOneself(stage) {
   await says(at(page, 'record'), 'Approved by operator. The call can start.');
 }
 
-/** Who decides sees by which tool it could be taken back, and gets there; so does who calls. */
+/** The reviewer sees the undo tool. The caller sees it, too, and can open its page. */
 async function undone(stage) {
   const server = await stage.with(Server.listening('examples/invoices', ['--data', join(folder(), 'invoices.db'), '--http', '127.0.0.1:0', '--ledger', 'memory:', '--ask', 'destructive']));
   const page = await stage.operator(server);

@@ -1,13 +1,13 @@
-// A tool whose effect depends on its arguments: the verdict follows them, mistakes are named, and deleting is asked about.
+// A tool whose effect depends on its arguments: the page shows the effect, names mistakes, and confirms deletions.
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 
-export const title = 'the verdict follows the arguments, mistakes are named, a call can be stopped, deleting is confirmed and on record';
+export const title = 'the effect follows the arguments; mistakes are named; a call can be cancelled; a deletion is confirmed and in the history';
 
-/** Validate names what is wrong at its field, or says that nothing is; in both cases it calls nothing. Also for who may not call. */
+/** Validate shows each problem at its field, or reports that there is none. It runs nothing, also for a user who cannot call. */
 async function validated(stage, server) {
   for (const page of [await stage.operator(server), await stage.stranger()]) {
     const sent = [];
@@ -26,7 +26,7 @@ async function validated(stage, server) {
     await says(at(page, 'checked'), 'The arguments fit the schema. Nothing was run.');
     assert.ok(await at(page, 'errors').isHidden());
     assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'false');
-    // It is said of what was written then.
+    // The message is about the earlier arguments, so it disappears.
     await control(page, 'path').fill('notes/c.txt');
     await at(page, 'checked').waitFor({ state: 'hidden' });
     assert.deepEqual(sent.filter((path) => !path.endsWith('/annotations')), []);
@@ -34,7 +34,7 @@ async function validated(stage, server) {
   }
 }
 
-/** While a call runs that is seen, it cannot be made twice, and it can be stopped. */
+/** While a call runs, the page shows it, does not send it twice, and can cancel it. */
 async function stopped(stage) {
   const server = await stage.with(Server.trial());
   const page = await stage.operator(server);
@@ -78,7 +78,7 @@ export async function journey(stage) {
     await becomes(panel, 'data-verdict', verdict);
     await says(at(page, 'verdict'), word);
   }
-  // All four hints, and where each is known from: what these arguments decide is said to be resolved.
+  // All four hints and their sources. A hint that depends on the arguments is `resolved`.
   const hints = () => page.locator('[data-testid=hints] [data-hint]').evaluateAll((rows) =>
     Object.fromEntries(rows.map((row) => [row.dataset.hint, [...row.querySelectorAll('td')].map((cell) => cell.textContent)])));
   assert.deepEqual(await hints(), {
@@ -86,7 +86,7 @@ export async function journey(stage) {
   });
   const { annotations, inputSchema } = await server.rest('GET', '/tools/manage_files');
   assert.equal(annotations.readOnlyHint, false, 'without arguments it is another');
-  // The schema stands there to be read, as clients get it.
+  // The page shows the schema that clients get.
   const schema = at(page, 'reference').locator('details', { hasText: 'Schema' }).first();
   await schema.locator('summary').click();
   const shownSchema = schema.locator('pre');
@@ -96,7 +96,7 @@ export async function journey(stage) {
   const line = await at(page, 'as-candor').textContent();
   assert.match(line, /^candor call \S+\/mcp manage_files path=notes\/a.txt action=read$/);
 
-  // Something is wrong: all of it is listed, and each entry leads to its field.
+  // Invalid arguments: the page lists every problem, and each entry links to its field.
   await control(page, 'path').fill('');
   await at(page, 'call').click();
   await focused(at(page, 'errors'));
@@ -107,7 +107,7 @@ export async function journey(stage) {
   assert.equal(await control(page, 'path').getAttribute('aria-invalid'), 'true');
   assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run', 'nothing was sent');
 
-  // Nor is there a preview of what cannot be read.
+  // Invalid JSON has no preview.
   await at(page, 'view-json').click();
   await at(page, 'raw').fill('{"path":');
   await at(page, 'preview').click();
@@ -119,7 +119,7 @@ export async function journey(stage) {
 
   await validated(stage, server);
 
-  // Deleting is asked about; nothing happens by accident.
+  // A deletion needs a confirmation. Enter and Escape cancel it.
   await control(page, 'path').fill('notes/a.txt');
   await control(page, 'action').selectOption({ value: '"delete"' });
   await becomes(panel, 'data-state', 'exact');
@@ -142,7 +142,7 @@ export async function journey(stage) {
   await at(page, 'confirm-call').click();
   await becomes(at(page, 'result'), 'data-state', 'ok');
   assert.ok(!existsSync(file), 'it was deleted');
-  // A folder cannot be written to, and the tool says so.
+  // Appending to a folder fails, and the page shows the tool's error.
   await control(page, 'path').fill('notes');
   await control(page, 'action').selectOption({ value: '"append"' });
   await control(page, 'content').fill('more');
@@ -162,7 +162,7 @@ export async function journey(stage) {
 
   await stopped(stage);
 
-  // The line that could be copied is one that the program understands.
+  // The program accepts the command that the page shows.
   writeFileSync(file, 'second\n');
   assert.equal(typed(line), 'second\n');
 }

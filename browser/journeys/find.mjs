@@ -1,10 +1,10 @@
-// Finding a tool, and writing arguments that are nested: as a form, as JSON, and back.
+// Finds a tool, and enters nested arguments: as a form, as JSON, and back.
 import assert from 'node:assert/strict';
 import { Server, folder, typed } from '../servers.mjs';
 import { at, becomes, control, field, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'a tool is found, its nested form filled, JSON keeps what the form holds, and the call can be copied';
+export const title = 'a tool is found; its nested form and its JSON agree; the call can be copied';
 
 const ORDER = {
   customer: { name: 'Ada', address: { city: 'Paris', zip: '75001' } },
@@ -12,7 +12,7 @@ const ORDER = {
   payment: { kind: 'invoice', days: 30 },
   labels: { 'cost centre': '7' },
 };
-// More than a double holds.
+// More digits than a double can hold.
 const REFERENCE = '12345678901234567891';
 
 const shown = (page) => page.locator('[data-testid=tool]:visible b').allInnerTexts();
@@ -27,7 +27,7 @@ async function find(stage) {
   assert.ok(deleting.includes('manage_files') && !deleting.includes('list_files'), deleting.join());
   await at(page, 'search').fill('move');
   await until('only one is left', async () => (await shown(page)).join() === 'move_files');
-  // Going back comes back to the same list.
+  // Going back shows the same list.
   await at(page, 'search').press('Enter');
   await page.waitForURL('**/ui/tools/move_files');
   await page.goBack();
@@ -61,18 +61,18 @@ async function fill(page) {
   await control(page, 'reference').fill(REFERENCE);
 }
 
-/** What the JSON says; the long number apart, which `JSON.parse` would round. */
+/** Parses the JSON. Checks the long number separately, because `JSON.parse` would round it. */
 function read(json) {
   assert.match(json, new RegExp(`"reference": ${REFERENCE}\\b`));
   const { reference: _, ...rest } = JSON.parse(json);
   return rest;
 }
 
-/** What is no JSON is said to be none, and goes nowhere. */
+/** The page reports invalid JSON and does not send it. */
 async function broken(page) {
   const texts = ['{"customer":', '[1]', 'null', ''];
   const sent = [];
-  // The look at what was written before may still be on its way.
+  // The evaluation of the earlier arguments may still be under way.
   const hear = (request) => {
     if (request.method() !== 'POST') return;
     if (request.url().endsWith('/call') || texts.includes(request.postData() ?? '')) sent.push(`${request.url()} ${request.postData()}`);
@@ -91,7 +91,7 @@ async function broken(page) {
   assert.equal(await at(page, 'result').getAttribute('data-state'), 'not-run');
 }
 
-/** A result is a tree that can be read; all of it as it came is behind that, and stands back again after the next call. */
+/** A result appears as a readable tree. The raw JSON is hidden behind it, and hidden again after the next call. */
 async function parsed(page) {
   const tree = at(page, 'structured');
   const names = (within) => within.locator(':scope > .inside > * > summary > .k, :scope > .inside > div > .k').allInnerTexts();
@@ -112,7 +112,7 @@ async function parsed(page) {
   assert.ok(await raw.isHidden(), 'one sees what was made of it first');
 }
 
-/** Calling may be switched off after the page was loaded: it says so, and offers it no longer. */
+/** The server can switch off calls after the page loaded. The page reports that and removes the button. */
 async function disabled(page) {
   const problem = { status: 403, code: 'execution_disabled', detail: 'Tool execution is disabled.' };
   await page.route('**/tools/place_order/call', (route) => route.fulfill({
@@ -126,7 +126,7 @@ async function disabled(page) {
   assert.ok(await at(page, 'validate').isVisible());
 }
 
-/** Two members of one name: that is said of them, by the name of what they stand in. */
+/** Two members with one name: the page reports them, with the name of the object that contains them. */
 async function twice(page) {
   const labels = field(page, 'labels');
   await labels.getByRole('button', { name: 'Add a member' }).click();
@@ -138,7 +138,7 @@ async function twice(page) {
   await at(page, 'errors').waitFor({ state: 'hidden' });
 }
 
-/** The call as a command: copied by a button that says so, and good for the shell that it is pasted into. */
+/** The call as a command: a button copies it and confirms that. A shell accepts the command. */
 async function copied(page, server) {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write']);
   const line = at(page, 'as-curl');
@@ -151,7 +151,7 @@ async function copied(page, server) {
   const text = await line.textContent();
   assert.equal(await page.evaluate(() => navigator.clipboard.readText()), text);
   await says(page.locator('#live'), 'Copied');
-  // And it can be copied again, also when the time of both is over.
+  // The button works again after each confirmation has disappeared.
   await says(button, /^Copy$/);
   await page.waitForTimeout(1600);
   assert.equal(await button.textContent(), 'Copy');
@@ -183,11 +183,11 @@ export async function journey(stage) {
   assert.deepEqual(read(await at(page, 'raw').inputValue()), changed);
   const whole = await at(page, 'raw').inputValue();
   await broken(page);
-  // What the form has no place for stays where it is, and is said.
+  // The page keeps and reports a member that the form cannot show.
   await at(page, 'raw').fill('{"nowhere": 1}');
   await at(page, 'view-form').click();
   await says(at(page, 'raw-error'), 'no place');
-  // Also when what it would do has been looked at since.
+  // The report stays after the evaluation of the arguments.
   await until('it was looked at', async () => (await at(page, 'as-mcp').textContent()).includes('nowhere'));
   await says(at(page, 'raw-error'), 'no place');
   await at(page, 'raw').fill(whole);

@@ -1,4 +1,4 @@
-// The server is gone while pages of it are open: each says so, none stays as if something were under way, and all go on afterwards.
+// The server stops while its pages are open. Each page reports it, none seems busy, and all work again afterwards.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
@@ -7,9 +7,9 @@ import { Server, folder } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'pages say that the server is gone, lose nothing that was written, and go on when it is back';
+export const title = 'pages report that the server is gone, keep the input, and work again when it is back';
 
-/** A proxy whose server is gone, until it was asked so often for what waits. */
+/** Runs a proxy without its server, until the pages have asked this many times for the pending requests. */
 async function withoutServer(port, times) {
   let asked = 0;
   const proxy = createServer(({ url }, response) => {
@@ -57,23 +57,23 @@ export async function journey(stage) {
   await becomes(at(tree, 'resource'), 'data-state', 'known');
   await at(tree, 'load').click();
   await says(at(tree, 'content'), 'The server cannot be reached');
-  // Nobody is logged out by that, so nothing is forgotten.
+  // The logout fails, so the page keeps its data.
   await tree.getByRole('button', { name: 'Log out' }).click();
   await says(at(tree, 'still-in'), 'You are still logged in. The server cannot be reached');
   assert.equal(await tree.evaluate(() => localStorage.length), 1);
 
-  // What answers in its place does not bring it back, nor does it make anybody give up.
+  // An error of the proxy does not count as the server, and the pages keep trying.
   const { port } = new URL(server.origin);
   await withoutServer(port, 2);
   for (const page of [desk, tool, tree]) assert.ok(await at(page, 'lost').isVisible());
 
-  // It is back, and knows nobody: all are told, and whoever logs in goes on.
+  // The server is back and has no login sessions. Every page reports that, and works again after a login.
   const back = await stage.with(open(port));
   for (const page of [desk, tool, tree]) {
     await at(page, 'log-in-again').waitFor();
     await at(page, 'lost').waitFor({ state: 'hidden' });
   }
-  // In whichever tab: the one that listens for all listens again.
+  // In any tab: the tab that listens for all others listens again.
   await tree.locator('#token').fill(back.token);
   await tree.locator('#token').press('Enter');
   for (const page of [desk, tool, tree]) await at(page, 'log-in-again').waitFor({ state: 'hidden' });
@@ -83,7 +83,7 @@ export async function journey(stage) {
   await becomes(at(tool, 'result'), 'data-state', 'ok');
   back.call('manage_files', { path: 'b.txt', action: 'delete' });
   for (const page of [desk, tool, tree]) await says(page.locator('#waiting'), /^1$/);
-  // Also the tree hears again of what changes.
+  // The tree receives changes again, too.
   folder({ 'c.txt': 'c' }, files);
   await at(tree, 'tree').getByText('c.txt').waitFor();
 }

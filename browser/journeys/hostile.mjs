@@ -1,5 +1,5 @@
-// Texts that want to be more than texts, wherever a server, its tools, its resources or its callers can say something. None of
-// them runs, each is shown as it is, and what breaks breaks for itself.
+// Hostile texts, wherever a server, its tools, its resources or its callers can send text. None of them runs, the page shows each
+// as it is, and a failure affects only its own part of the page.
 import assert from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { Server } from '../servers.mjs';
@@ -12,17 +12,17 @@ export const long = 2;
 const PAYLOADS = JSON.parse(readFileSync('crates/candor-console/examples/trial/payloads.json', 'utf8'));
 const TITLE = '{{ALLOW_EXECUTE}}|{{PROJECT_LINK}}<script>';
 
-/** Counts what only a text that was taken for markup can cause. */
+/** Counts effects that only a text interpreted as markup can cause. */
 function watch() {
   addEventListener('securitypolicyviolation', (event) => {
     window.held = [...(window.held ?? []), `${event.violatedDirective} ${event.blockedURI} ${event.sample}`];
   });
 }
 
-/** What cannot be seen, or turns the writing round: nowhere in the texts of a page. */
+/** Invisible characters, and characters that change the direction of text. No text of a page may contain them. */
 const DECEIVES = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u200b-\u200f\u202a-\u202e\u2060-\u206f\ufeff]/u;
 
-/** Fails if anything ran, was held back by the policy, or went elsewhere. */
+/** Fails if a text ran, violated the policy, or caused a request to another server. */
 async function harmless(page, where) {
   const said = await page.evaluate(() => ({
     ran: window.ran, held: window.held, scripts: [...document.scripts].map((script) => script.src),
@@ -36,7 +36,7 @@ async function harmless(page, where) {
   assert.deepEqual(page.context().wrongs, [], where);
 }
 
-/** What a page shows of a text: with escapes for what cannot be seen, and with no regard to where lines end. */
+/** Returns a text as a page shows it: invisible characters are escaped. Ignores line breaks. */
 const shown = (text) => [...text].map((c) => (DECEIVES.test(c) ? `U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, '0')}` : c))
   .join('').replace(/\s+/g, ' ').trim();
 const textOf = async (locator) => (await locator.evaluate((element) => element.textContent)).replace(/\s+/g, ' ');
@@ -53,7 +53,7 @@ async function lists(page, server) {
   await harmless(page, 'the server');
 }
 
-/** Opens the tool of each text, calls it, and looks into everything that it gave. */
+/** Opens the tool of each text, calls it, and checks every part of its result. */
 async function calls(page, server) {
   await page.goto(server.origin);
   const links = await page.locator('[data-testid=tool]').evaluateAll((all) => all.map((one) => one.getAttribute('href')));
@@ -74,7 +74,7 @@ async function calls(page, server) {
   }
 }
 
-/** Chooses shapes and adds items, so that the form's templates are in the page, too. Gives what a person reads before a call. */
+/** Selects shapes and adds items, so that the form's templates are in the page, too. Returns what the user reads before a call. */
 function fillAndRead() {
   for (const shape of document.querySelectorAll('#fields [data-shape]')) {
     shape.selectedIndex = 1;
@@ -83,7 +83,7 @@ function fillAndRead() {
   for (const add of document.querySelectorAll('#fields [data-form=add]')) add.click();
   const parts = ['.title', '.lead', '.signature', '#fields', '[data-testid=reference]', '#confirm'];
   const texts = parts.map((part) => document.querySelector(`main ${part}`).textContent);
-  // What is made up for the call must go again: the text is no number.
+  // The values for this call must be removed, because the text is not a number.
   for (const remove of document.querySelectorAll('#fields [data-form=remove]')) remove.click();
   for (const shape of document.querySelectorAll('#fields [data-shape]')) {
     shape.selectedIndex = 0;
@@ -92,7 +92,7 @@ function fillAndRead() {
   return texts.join(' ').replace(/\s+/g, ' ');
 }
 
-/** Tools that fail, crash, lie or give too much: the panel says so, and the page goes on. */
+/** Tools that fail, crash, return invalid results or too much: the panel reports it, and the page keeps working. */
 async function breaks(page, server) {
   const open = async (name) => {
     await page.goto(`${server.origin}/ui/tools/${name}`);
@@ -119,7 +119,7 @@ async function breaks(page, server) {
     if (state.test('error')) assert.doesNotMatch(await at(page, 'result').textContent(), /window\.ran/, 'what a crash says is for the log');
     await until(`after ${name} one can go on`, () => at(page, 'call').isEnabled());
   }
-  // The same page, after a crash: its own panel was all that suffered.
+  // The same page after a crash, which affected only its own panel.
   await open('crashes');
   await until('it ends', async () => !/not-run|running/.test(await at(page, 'result').getAttribute('data-state')));
   await says(at(page, 'verdict'), 'Reads');
@@ -145,7 +145,7 @@ async function resources(page, server) {
   }
 }
 
-/** What a caller says of itself and its call, where a person decides. */
+/** The caller's texts about itself and its call, on the page of the reviewer. */
 async function approvals(page, server) {
   for (const payload of PAYLOADS) {
     const client = { name: payload, version: payload };
@@ -159,7 +159,7 @@ async function approvals(page, server) {
   for (const payload of PAYLOADS) assert.ok(all.includes(shown(payload)), payload);
   assert.doesNotMatch(all, DECEIVES, 'who decides sees every character');
   await harmless(page, 'approvals');
-  // A yes is to the one whose button it is.
+  // A button decides only on its own request.
   const card = at(page, 'question').nth(3);
   const id = await card.getAttribute('data-id');
   await card.locator('[data-reason]').fill('<img src=x onerror=window.ran=1>\u202e');

@@ -1,4 +1,4 @@
-// Everything without a mouse: from the first page to a call and its result. Where the focus is can always be seen.
+// Everything without a mouse, from the first page to a call and its result. The focus is always visible.
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
@@ -6,15 +6,15 @@ import { Server, folder } from '../servers.mjs';
 import { at, becomes, control, focused } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'from the first page to a result by keys alone, with a focus that is always seen';
+export const title = 'from the first page to a result with keys only; the focus is always visible';
 
-/** Fails unless what has the focus shows it, in sight. */
+/** Fails unless the focused element is in view and shows its focus. */
 export async function seen(page) {
   const said = await page.evaluate(() => {
     const element = document.activeElement;
     if (!element || element === document.body) return 'nothing has the focus';
     const what = element.outerHTML.slice(0, 160);
-    // A row of the tree shows the focus of its item.
+    // In the tree, the row shows the focus of its item.
     const shows = element.matches('[role=treeitem]') ? element.querySelector('.row') : element;
     const { outlineStyle, outlineWidth, outlineColor } = getComputedStyle(shows);
     if (outlineStyle === 'none' || parseFloat(outlineWidth) < 1 || outlineColor === 'rgba(0, 0, 0, 0)') return `not seen: ${what}`;
@@ -34,7 +34,7 @@ async function tabTo(page, locator) {
   assert.fail(`40 times Tab did not lead to ${locator}`);
 }
 
-/** Goes through a whole page, and looks at each stop. */
+/** Goes through a whole page, and checks each focused element. */
 async function walk(page, path) {
   await page.goto(path);
   let last;
@@ -66,7 +66,7 @@ export async function journey(stage) {
   await page.keyboard.press('/');
   await focused(at(page, 'search'));
   await seen(page);
-  // In a field, keys are letters.
+  // In a field, a key enters a letter.
   await page.keyboard.type('make?');
   assert.equal(await at(page, 'search').inputValue(), 'make?');
   assert.ok(await sheet.isHidden());
@@ -85,7 +85,7 @@ export async function journey(stage) {
   await focused(page.locator('#outcome-title'));
   assert.ok(existsSync(join(files, 'made/by/keys')));
 
-  // Ctrl+Enter calls from within a field; a dialog can be left as it came.
+  // Ctrl+Enter calls from a field. Escape closes the dialog and returns the focus to the field.
   await page.goto(`${server.origin}/ui/tools/manage_files#args=${encodeURIComponent('{"path":"a.txt","action":"delete"}')}`);
   await becomes(at(page, 'foresight'), 'data-state', 'exact');
   await control(page, 'path').focus();

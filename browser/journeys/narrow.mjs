@@ -1,14 +1,14 @@
-// A narrow screen, such as a telephone: nothing has to be pushed sideways, and everything can be reached.
+// A narrow screen, such as a phone: no page scrolls sideways, and everything is reachable.
 import assert from 'node:assert/strict';
 import { Server } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
 import { furnished, pages, visit } from '../tour.mjs';
 
-export const title = '375 pixels are wide enough for every page, and no short word is broken';
+export const title = 'every page fits 375 pixels, and no short word is broken';
 
 const WIDTH = 375;
 
-/** What sticks out at the side, unless it stands in something that scrolls by itself. */
+/** Returns the elements that stick out at the side, unless a scrollable element contains them. */
 function sticksOut(width) {
   const scrolls = (element) => {
     for (let up = element.parentElement; up; up = up.parentElement) {
@@ -22,7 +22,7 @@ function sticksOut(width) {
     .map((element) => element.outerHTML.slice(0, 160));
 }
 
-/** Short words that stand on two lines, and tables of ours that have to be pushed sideways to see what they say. */
+/** Returns short words that are broken into two lines, and our tables that are wider than the screen. */
 function torn(width) {
   const found = [...document.querySelectorAll('.history, .outline')].filter((table) => table.getBoundingClientRect().right > width).map((table) => table.className);
   const walker = document.createTreeWalker(document.querySelector('body'), NodeFilter.SHOW_TEXT);
@@ -35,7 +35,7 @@ function torn(width) {
       range.setStart(node, index);
       range.setEnd(node, index + word.length);
       const lines = new Set([...range.getClientRects()].filter(({ width }) => width).map(({ top }) => Math.round(top)));
-      // A hyphen or a slash is where a word may be parted.
+      // A word may break at a hyphen or a slash.
       if (lines.size > 1 && /^\w+$/.test(word)) found.push(`${word} in ${place.outerHTML.slice(0, 120)}`);
     }
   }
@@ -48,7 +48,7 @@ async function fits(page, name) {
   assert.deepEqual(await page.evaluate(sticksOut, WIDTH), [], name);
 }
 
-/** Texts without an end, and a form as deep as they get. */
+/** Very long texts, and a deeply nested form. */
 async function long(stage, viewport) {
   const server = await stage.with(Server.trial());
   const page = await stage.operator(server, { viewport });
@@ -68,7 +68,7 @@ async function long(stage, viewport) {
   }
 }
 
-/** What is chosen in a tree that fills the screen comes into sight. */
+/** The details of a selected item scroll into view, even if the tree fills the screen. */
 async function chosen(page, server) {
   await page.setViewportSize({ width: WIDTH, height: 300 });
   await page.goto(`${server.origin}/ui/resources`);
@@ -94,7 +94,7 @@ export async function journey(stage) {
     await page.setViewportSize(viewport);
   }
   await chosen(visitors.operator, tour.server);
-  // A decision can be made here.
+  // The operator can review requests on a narrow screen.
   const page = visitors.operator;
   await page.goto(`${tour.server.origin}/ui/approvals`);
   await at(page, 'question').getByRole('button', { name: 'Deny', exact: true }).click();

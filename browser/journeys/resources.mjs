@@ -1,10 +1,10 @@
-// The tree of resources: it opens branch by branch, by keys, and loads content only if somebody wants it.
+// The resource tree: it opens branch by branch, with keys, and loads content only on demand.
 import assert from 'node:assert/strict';
 import { Server, folder } from '../servers.mjs';
 import { at, becomes, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'the tree opens lazily and by keys; metadata comes first, content on demand and in each of its formats; changes are marked';
+export const title = 'the tree opens lazily and with keys; metadata comes first, content on demand and in each format; changes are marked';
 
 export async function journey(stage) {
   const files = folder({ 'docs/deep/story.txt': 'Once upon a time', 'docs/a.md': '# A', 'top.txt': 'top' });
@@ -55,18 +55,18 @@ export async function journey(stage) {
   await at(page, 'load').click();
   await becomes(about, 'data-state', 'loaded');
   await says(at(page, 'content'), 'Once upon a time');
-  // What changes while somebody looks at it is marked, and a folder that is open is read again.
+  // A changed resource is marked, and the page lists an open folder again.
   folder({ 'docs/deep/new.txt': 'just now' }, files);
   await item('new.txt').waitFor();
   await item('deep').locator(':scope > .row > [data-testid=changed]').waitFor();
-  // The address leads back to it.
+  // The URL leads back to the resource.
   await page.reload();
   await becomes(at(page, 'resource'), 'data-state', 'known');
   await says(at(page, 'metadata'), 'story.txt');
   await Promise.all([formats(stage), drawn(stage), once(stage)]);
 }
 
-/** A folder that is listed beside what is in it: everything stands in the tree once. */
+/** A folder and its children are in one list: the tree shows everything once. */
 async function once(stage) {
   const server = await stage.with(Server.listening('candor', ['demo', '--http', '127.0.0.1:0']));
   const listed = (await server.rest('GET', '/resources')).resources.map(({ uri }) => uri);
@@ -78,7 +78,7 @@ async function once(stage) {
   await Promise.all([reached(stage, server), nested(stage, server)]);
 }
 
-/** To open a folder may take long. Keys reach the tree before that, and whoever is at an item stays there when it is taken in. */
+/** A folder may open slowly. Keys work before that, and a focused item keeps its focus when it moves into its folder. */
 async function reached(stage, server) {
   const page = await stage.operator(server);
   let go;
@@ -95,7 +95,7 @@ async function reached(stage, server) {
   assert.equal(await page.locator('[role=tree] [tabindex="0"]').count(), 1);
 }
 
-/** A folder in a folder, and what is in it, all in one list. */
+/** A folder, a folder in it, and its children, all in one list. */
 async function nested(stage, server) {
   const page = await stage.operator(server);
   const made = (name, list) => ({ uri: `made://${name}`, name, capabilities: { list } });
@@ -111,7 +111,7 @@ async function nested(stage, server) {
   assert.deepEqual(await rows.evaluateAll((all) => all.map((one) => one.resource.name)), ['/', '/a/', '/a/b']);
 }
 
-/** One resource in two formats: one is looked at, the other is a click away. */
+/** One resource in two formats: the page shows one, and a click shows the other. */
 async function formats(stage) {
   const server = await stage.with(Server.listening('examples/tree', ['--http', '127.0.0.1:0', '--ledger', 'memory:']));
   const page = await stage.operator(server);
@@ -133,7 +133,7 @@ async function formats(stage) {
   await says(at(page, 'content'), '102400 bytes, not text');
 }
 
-/** Titles and icons are shown; an icon that is elsewhere is named and not fetched, for whoever has it would hear of it. */
+/** The page shows titles and icons. It names an icon on another server and does not fetch it, because that server would notice. */
 async function drawn(stage) {
   const server = await stage.with(Server.trial());
   const page = await stage.operator(server);

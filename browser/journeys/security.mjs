@@ -1,4 +1,4 @@
-// Who may do what from a browser: the token, the cookie, other origins, and what the browser is told to forbid.
+// The permissions of a browser: token, cookie, other origins, and the security headers.
 import assert from 'node:assert/strict';
 import { createHash } from 'node:crypto';
 import { once } from 'node:events';
@@ -9,11 +9,11 @@ import { Server, folder } from '../servers.mjs';
 import { at, becomes, control, focused, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'without the token one can only look; cookie, origins and policy keep others out';
+export const title = 'without a token, users can only view; cookie, origin checks and policy stop others';
 
 const line = (name, token, role = '') => `${name} sha256:${createHash('sha256').update(token).digest('hex')}${role}`;
 
-/** A server that lets in only whom it knows: everybody has to log in, and not everybody decides. */
+/** A server with `--tokens`: every user must log in, and only an operator can review. */
 async function known(stage) {
   const files = folder({ tokens: `${line('alice', 'a-token')}\n${line('olga', 'o-token', ' operator')}\n` });
   const server = await stage.with(Server.files(folder(), '--tokens', join(files, 'tokens')));
@@ -28,19 +28,19 @@ async function known(stage) {
   await come('a-token');
   await says(page.locator('.who'), 'alice');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 403);
-  // Who may not is told who they are, and can become somebody else right here.
+  // A user without permission sees their own name, and can log in as another user on this page.
   await says(page.locator('main'), 'Only an operator');
   await says(page.locator('.who'), 'alice');
   await page.getByRole('button', { name: 'Log out' }).click();
   await at(page, 'login').waitFor();
   await come('o-token');
   assert.equal((await page.goto(`${server.origin}/ui/approvals`)).status(), 200);
-  // A link with somebody's token does not take away who decides here: they would go on in another's name.
+  // A link with another user's token does not replace the operator's login: the operator would act under another name.
   await page.goto(`${server.origin}/#token=a-token`);
   await until('the token has left the address', () => !page.url().includes('token'));
   await page.reload();
   await says(page.locator('.who'), 'olga');
-  // Somebody else in one tab is somebody else in all: no page goes on under another's name.
+  // A new login in one tab applies to all tabs, so no page acts under another name.
   const other = await page.context().newPage();
   await other.goto(server.origin);
   await says(other.locator('.who'), 'olga');
@@ -56,7 +56,7 @@ export async function journey(stage) {
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' })));
   const { port } = new URL(server.origin);
 
-  // A stranger looks, and is told where the token is.
+  // A user without a login can view, and learns where the token is.
   const stranger = await stage.stranger();
   await stranger.goto(server.origin);
   await says(at(stranger, 'read-only'), /look, not act[\s\S]*the server printed when it started/);
@@ -73,13 +73,13 @@ export async function journey(stage) {
   await stranger.getByRole('button', { name: 'Log in' }).click();
   await says(stranger.locator('main'), 'not known');
   assert.deepEqual(await stranger.context().cookies(), []);
-  // A token that is typed is as good as one in the link.
+  // A typed token works like one in the link.
   await stranger.goto(`${server.origin}/ui/history`);
   await stranger.locator('#token').fill(server.token);
   await stranger.getByRole('button', { name: 'Log in' }).click();
   await stranger.locator('body[data-operator=true]').waitFor();
 
-  // The link's token leaves the address, and becomes a cookie that no script and no other site can use.
+  // The link's token disappears from the URL. The server sets a cookie that no script and no other site can use.
   const page = await stage.operator(server);
   assert.equal(page.url(), `${server.origin}/`);
   const cookies = await page.context().cookies();
@@ -88,14 +88,14 @@ export async function journey(stage) {
   assert.deepEqual({ name, httpOnly, sameSite }, { name: `candor_${port}`, httpOnly: true, sameSite: 'Strict' });
   assert.ok(!value.includes(server.token));
   assert.equal(await page.evaluate(() => document.cookie), '');
-  // What a change needs besides is kept for this origin alone, and is neither the token nor the cookie.
+  // The proof for changes is in this origin's storage. It is neither the token nor the cookie.
   const stored = await page.evaluate(() => ({ local: Object.entries(localStorage), session: sessionStorage.length }));
   assert.deepEqual([stored.local.length, stored.session], [1, 0]);
   const [proof, whose] = stored.local[0][1].split(' ');
   assert.ok(proof.length > 40 && proof !== value && !proof.includes(server.token));
   assert.equal(whose, 'operator');
 
-  // What a page of another origin could send.
+  // The requests that a page of another origin could send.
   const post = (headers) => fetch(`${server.origin}/tools/list_files/call`, {
     method: 'POST', body: '{}', headers: { 'Content-Type': 'application/json', Cookie: `${name}=${value}`, ...headers },
   });
@@ -106,14 +106,14 @@ export async function journey(stage) {
     own: (await post({ Origin: server.origin, 'X-Candor-Csrf': proof })).status,
   };
   assert.deepEqual(statuses, { foreign: 403, opaque: 403, unproven: 403, own: 200 });
-  // And a real one, which the browser itself holds back.
+  // A real page of another origin: the browser blocks its request.
   const other = await stage.with(Server.files(folder()));
   await page.goto(other.origin);
   const reached = await page.evaluate((url) => fetch(url, { method: 'POST', body: '{}', credentials: 'include', mode: 'no-cors' })
     .then(() => true, () => false), `${server.origin}/tools/list_files/call`);
   assert.equal(reached, false, 'the policy lets a page talk to its own server only');
 
-  // What the browser is told to forbid, on every kind of answer.
+  // The security headers, on every kind of response.
   for (const path of ['/', '/ui/tools/manage_files', '/ui/history', '/tools', '/nothing', '/ui/assets/console.js']) {
     const response = await fetch(server.origin + path, { headers: { Accept: 'text/html' } });
     const policy = response.headers.get('content-security-policy') ?? '';
@@ -125,7 +125,7 @@ export async function journey(stage) {
     assert.equal(response.headers.get('referrer-policy'), 'same-origin', path);
   }
 
-  // No text becomes markup or code, whoever's script it is.
+  // No script can turn text into markup or code.
   await page.goto(server.origin);
   const made = await page.evaluate(() => {
     const tries = {
@@ -137,7 +137,7 @@ export async function journey(stage) {
   });
   assert.deepEqual(made, []);
 
-  // Logging out ends it, here and on the server.
+  // Logging out ends the login session, here and on the server.
   await page.getByRole('button', { name: 'Log out' }).click();
   await at(page, 'read-only').waitFor();
   assert.deepEqual(await page.context().cookies(server.origin), []);
@@ -147,7 +147,7 @@ export async function journey(stage) {
   await Promise.all([ports(stage), lost(stage)]);
 }
 
-/** Another server of this host, which keeps what browsers send along. */
+/** Another server on this host, which stores the cookies that browsers send. */
 async function eavesdropper() {
   const heard = [];
   const listener = createServer((request, response) => {
@@ -160,7 +160,7 @@ async function eavesdropper() {
   return { heard, listener, origin: `http://127.0.0.1:${listener.address().port}` };
 }
 
-/** A browser that is logged in visits another port of this host. What that gets decides nothing; another tab of ours can. */
+/** A logged-in browser visits another port of this host. That server cannot act with the cookie. Another tab of ours can. */
 async function ports(stage) {
   const files = folder({ 'a.txt': 'a' });
   const server = await stage.with(Server.files(files, '--ask', 'destructive'));
@@ -173,7 +173,7 @@ async function ports(stage) {
     await visitor.goto(other.origin);
     const cookie = other.heard.find((one) => one.includes('candor_'));
     assert.ok(cookie, 'cookies know no ports');
-    // As that server: it sees the page and the version, and has nothing to decide it with.
+    // As that server: it can view the page and the request's version, and lacks the proof to review.
     const come = (path, init = {}) => fetch(server.origin + path, { ...init, headers: { Cookie: cookie, Accept: 'text/html', ...init.headers } });
     const seen = await (await come('/ui/approvals')).text();
     assert.ok(seen.includes(version));
@@ -184,7 +184,7 @@ async function ports(stage) {
     });
     for (const word of [undefined, ...words, cookie.split('=')[1]]) assert.equal((await decide(word)).status, 403, word);
     for (const path of ['/resources', '/resources/content?uri=x']) assert.equal((await come(path)).status, 403, path);
-    // As its page, in that browser: nothing of ours is in its storage, and its requests are not let in.
+    // As its page, in that browser: its storage has none of our data, and the browser or the server refuses its requests.
     const tried = await visitor.evaluate(async ([url, version]) => {
       const send = (mode, headers) => fetch(url, { method: 'POST', mode, credentials: 'include', headers, body: JSON.stringify({ version }) }).then(() => 'sent', () => 'held back');
       const both = [await send('cors', { 'Content-Type': 'application/json', 'X-Candor-Csrf': 'x' }), await send('no-cors', {})];
@@ -205,7 +205,7 @@ async function ports(stage) {
   }
 }
 
-/** What was kept is gone, or the server forgot: the page says so, and after the token is given one goes on where one was. */
+/** The proof or the login session is gone: the page reports it. After a login, the user continues with the same input. */
 async function lost(stage) {
   const server = await stage.with(Server.files(folder({ 'a.txt': 'a' })));
   const page = await stage.operator(server);
@@ -234,7 +234,7 @@ async function lost(stage) {
   await at(page, 'call').click();
   await says(at(page, 'result-says'), /Nothing was sent[\s\S]*log in again at the top/);
   await comeBack();
-  // The cookie is no longer known, as after a restart: the result says where to log in.
+  // The server no longer knows the cookie, as after a restart: the result says where to log in.
   await open();
   await page.evaluate(() => fetch('/ui/session', { method: 'DELETE' }));
   const before = calls.length;
@@ -242,7 +242,7 @@ async function lost(stage) {
   await says(at(page, 'result'), 'Log in at the top of the page, then call again.');
   assert.equal(calls.length, before + 1);
   await comeBack();
-  // Somebody who comes with a cookie and nothing else is told at once.
+  // A page with a cookie and without the proof says so at once.
   await page.evaluate(() => localStorage.clear());
   await page.goto(`${server.origin}/ui/history`);
   await says(again, 'Log in again to act');

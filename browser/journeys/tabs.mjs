@@ -1,9 +1,9 @@
-// A console that is left open, in more tabs than a browser has connections for: all of them work, and all hear of a question.
+// The console in more tabs than a browser has connections for: all of them work, and all show a new request.
 import assert from 'node:assert/strict';
 import { Server, folder } from '../servers.mjs';
 import { at, says } from '../stage.mjs';
 
-export const title = 'ten tabs of one browser all work, and all hear of a question';
+export const title = 'ten tabs of one browser all work, and all show a new request';
 
 const TABS = 10;
 
@@ -19,7 +19,7 @@ export async function journey(stage) {
   }
   const answer = server.call('manage_files', { path: 'a.txt', action: 'delete' });
   for (const page of tabs) await says(page.locator('#waiting'), /^1$/);
-  // The one that listens for all is gone; another does it now.
+  // The tab that listens for all others is closed. Another tab takes over.
   await tabs.shift().close();
   const last = tabs.at(-1);
   await at(last, 'question').getByRole('button', { name: 'Deny', exact: true }).click();
@@ -27,7 +27,7 @@ export async function journey(stage) {
   for (const page of tabs) await at(page, 'nothing-waits').waitFor();
   const second = server.call('manage_files', { path: 'b.txt', action: 'delete' });
   for (const page of tabs) await at(page, 'question').waitFor();
-  // Who comes later knows it, too.
+  // A new tab shows the request, too.
   const late = await last.context().newPage();
   await late.goto(server.origin);
   await says(late.locator('#waiting'), /^1$/);

@@ -1,4 +1,4 @@
-// A server is killed in the middle of a call. Nobody knows what came of it, until a person finds out and says so.
+// A server is killed during a call. The outcome is unknown until an operator records it.
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
 import { join } from 'node:path';
@@ -6,9 +6,9 @@ import { Server, folder, start, text } from '../servers.mjs';
 import { at, becomes, says } from '../stage.mjs';
 import { until } from '../until.mjs';
 
-export const title = 'an unknown outcome is resolved by a person, and replayed from then on';
+export const title = 'an operator records an unknown outcome, and retries replay it';
 
-/** The dead owner's lease must be over first. */
+/** The lease of the killed server must end first. */
 export const long = 1;
 const LEASE = 60_000;
 
@@ -26,7 +26,7 @@ export async function journey(stage) {
   const open = () => Server.listening('examples/invoices', ['--data', books, '--http', '127.0.0.1:0', '--ledger', ledger]);
   const order = { customer_id: '8f14e45f-ceea-467f-a0e6-1f5b0d1b7a3c', amount_cents: 700, idempotency_key: 'order-7' };
 
-  // The books cannot be written: the call has started, and does not end.
+  // The database is locked, so the call starts and does not end.
   const first = await stage.with(open());
   const holder = start('python3', ['-c', HOLD, books], 'pipe');
   await until('the books are held', () => holder.said().includes('held'));

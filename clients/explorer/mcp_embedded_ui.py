@@ -1,7 +1,7 @@
-"""The functions that the tests of mcp-embedded-ui import, with a Candor server behind each of them.
+"""The functions that the tests of mcp-embedded-ui import, implemented with a Candor server.
 
-Every request goes to a process of its own (`crates/candor-console/examples/explorer`), over HTTP. That process asks back, line by
-line, for the tools, for the result of a call, and whether a caller is let in: these are functions of the test.
+Each server is a separate process (`crates/candor-console/examples/explorer`) that gets its requests over HTTP. Line by line, it asks
+the test for the tools, for the result of a call, and whether to accept a caller: these are functions of the test.
 """
 
 import asyncio
@@ -22,12 +22,12 @@ _running = []
 
 METHODS = ["GET", "HEAD", "POST", "DELETE", "OPTIONS"]
 
-# What belongs to one connection, or is made anew for the other one.
+# Headers of one connection. The other connection has its own.
 OWN = {"host", "connection", "content-length", "transfer-encoding", "accept-encoding"}
 
 
 def plain(value):
-    """A tool, or a part of one, by the serialization rules of the document."""
+    """Returns a tool, or a part of one, by the serialization rules of the document."""
     for method in ("model_dump", "dict"):
         if hasattr(value, method):
             return getattr(value, method)(exclude_none=True)
@@ -46,7 +46,7 @@ async def resolved(value):
 
 
 class Candor:
-    """A server, and the functions that it asks for."""
+    """A server, and the functions of the test that it uses."""
 
     def __init__(self, tools, handle_call, auth_hook, options):
         self.tools, self.handle_call, self.auth_hook = tools, handle_call, auth_hook

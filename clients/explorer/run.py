@@ -1,7 +1,7 @@
 """Runs the tests of mcp-embedded-ui against Candor: run.py TESTS.
 
-Prints `ok NAME` for each that ends as expected. `decisions.json` has those that must fail, each with the decision of ours that it
-contradicts. A test beyond these that fails, one of these that passes, and one that is not there are failures.
+Prints `ok NAME` for each test that ends as expected. `decisions.json` has the tests that must fail, each with the decision of ours
+that it contradicts. The run fails if another test fails, if one of these passes, or if one of these is missing.
 """
 
 import json
@@ -14,7 +14,7 @@ import pytest
 
 DECISIONS = json.loads(Path(__file__).with_name("decisions.json").read_text())
 
-# The number of tests in the pinned release: fewer would mean that some are not run.
+# The number of tests in the pinned release. With fewer, some tests did not run.
 TESTS = 65
 
 
@@ -34,12 +34,12 @@ class Results:
 
 
 def expected():
-    """The tests that must fail: by their name, or their class."""
+    """Returns the tests that must fail, by name, with the decision that each contradicts."""
     return {name: row["decision"] for row in DECISIONS for name in row["tests"]}
 
 
 def write_page(tests):
-    """Puts our pages where the tests look for theirs: what a browser gets of a tool, scripts included."""
+    """Writes our pages to the path where the tests look for theirs: the pages of a tool, with scripts."""
     class Tool:
         name, description, annotations = "echo", "", None
         inputSchema = {"type": "object", "properties": {"msg": {"type": "string"}}, "required": ["msg"]}

@@ -1,16 +1,16 @@
-"""One line for each thing checked, the end at the first mismatch, and no wait without an end."""
+"""Prints one line per check, ends at the first mismatch, and limits every wait."""
 
 import os
 import threading
 import traceback
 from contextlib import contextmanager
 
-# How long one check may take, in seconds.
+# The time limit of one check, in seconds.
 PATIENCE = 10
 
 
 class Mismatch(Exception):
-    """What a check found instead of what it expected."""
+    """The difference between the expected and the actual result."""
 
 
 @contextmanager
@@ -19,7 +19,7 @@ def check(what):
         print(f"FAILED {what}\n{reason}", flush=True)
         os._exit(1)
 
-    # A thread, because it also ends a client that no longer comes to its event loop.
+    # A thread, because it also ends a client whose event loop is blocked.
     timer = threading.Timer(PATIENCE, fail, [f"not done after {PATIENCE} s"])
     timer.daemon = True
     timer.start()

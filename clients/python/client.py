@@ -1,8 +1,8 @@
-"""The stories that official clients go through, for the Python package `mcp`.
+"""Runs the stories of official clients with the Python package `mcp`.
 
     python client.py legacy|modern stdio|http PROGRAM|URL STORY [OPTION…]
 
-What is data stands in the story's file; what needs code stands here.
+The story's file holds the data. This file holds the checks that need code.
 """
 
 import asyncio
@@ -23,10 +23,10 @@ from pydantic import TypeAdapter
 from checks import Mismatch, check, equal, holds
 from judge import Judge
 
-# The legacy era is deprecated, and what this program is about.
+# The legacy era is deprecated, and this program tests it.
 warnings.simplefilter("ignore")
 
-# Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive.
+# Several times as long as a step of the tool `wait`, so that a stray message has time to arrive.
 A_WHILE = 0.3
 
 WATCHED = "test://watched-resource"
@@ -51,7 +51,7 @@ async def tell(story, era, transport, place, options):
         client = await connection.enter_async_context(
             Client(
                 server,
-                # `auto` must find the modern era by itself; that it did is seen in the revision.
+                # `auto` must detect the modern era. The revision proves that it did.
                 mode="auto" if era == "modern" else "legacy",
                 client_info=types.Implementation(name="candor-interop", version="1.0.0"),
                 elicitation_callback=host.person,
@@ -86,12 +86,12 @@ async def tell(story, era, transport, place, options):
     with check("hangs up, and the server lets it go"):
         start = time.monotonic()
         await connection.aclose()
-        # The SDK gives a server two seconds to end by itself before it sends a signal.
+        # The SDK gives a server two seconds to end before it sends a signal.
         holds(time.monotonic() - start < 1.5, "the server did not end when its input did")
 
 
 async def follow(step, client, host, era):
-    """One check of the story."""
+    """Runs one check of the story."""
     host.asked = []
     progress = []
 
@@ -121,7 +121,7 @@ async def follow(step, client, host, era):
 
 
 async def ask(step, client, note):
-    """Sends what the step asks for; gives what it is judged by."""
+    """Sends the request of the step. Returns the part of the result that the check compares."""
     match step:
         case {"list": kind}:
             lists = {
@@ -156,14 +156,14 @@ async def ask(step, client, note):
             kind = AnythingNamed if "name" in params else Anything
             result = await client.session.send_request(kind(method=method, params=params), ANYTHING)
             members = result[step["within"]] if "within" in step else result
-            # The others are the era's: that a result is complete, how long it holds, who gave it.
+            # The other members belong to the era: whether a result is complete, how long it is valid, which server returned it.
             return some(members, *step["gives"])
         case _:
             raise Mismatch("the check asks for nothing")
 
 
 def expected_members(items, expected):
-    """Resources have more members than the protocol has published, and the SDKs differ in what they leave out."""
+    """Keeps the expected members: resources have members beyond the published protocol, and each SDK drops other ones."""
     return [some(item, *expected[i]) if i < len(expected) else item for i, item in enumerate(items)]
 
 
@@ -172,7 +172,7 @@ class Anything(types.Request[dict, str]):
 
 
 class AnythingNamed(Anything):
-    """The same, of something by its name."""
+    """A request that the SDK does not know, with a `name` in its parameters."""
 
     name_param = "name"
 
@@ -182,7 +182,7 @@ ANYTHING = TypeAdapter(dict)
 
 
 def refusal(step):
-    """What a call gives whose arguments do not fit: every problem, each with its place."""
+    """Returns the result of a call with invalid arguments: every problem with its place."""
     problems = "; ".join(f"{place}: {problem}" for place, problem in step["refuses"].items())
     text = f"Invalid arguments for {step['call']}: {problems}"
     return {"content": [{"type": "text", "text": text}], "isError": True}
@@ -200,7 +200,7 @@ async def cancel(client, ear):
     with check("goes on after a call was taken back"):
         await text(client, "wait", "Waited 1 steps.", {"steps": 1})
     with check("hears no more of a call that was taken back"):
-        # What was on its way has arrived by now.
+        # Earlier messages have arrived by now.
         ear.progress.clear()
         await asyncio.sleep(A_WHILE)
         equal(ear.progress, [])
@@ -235,9 +235,9 @@ async def listen(client, ear, era):
         equal(await anext(events), ResourceUpdated(WATCHED))
     with check("hears nothing after it has stopped listening"):
         await subscription.aclose()
-        # The SDK does not wait until the server knows.
+        # The SDK does not wait until the server has processed this.
         await asyncio.sleep(A_WHILE)
-        # In the modern era it has told the ear what it told the subscription.
+        # In the modern era, the SDK also passes the subscription's changes to the ear.
         ear.forget()
         await text(client, "test_touch_resource", "The watched resource has changed.")
         await asyncio.sleep(A_WHILE)
@@ -260,7 +260,7 @@ async def watch(client, ear, era, folder):
         equal(await anext(events), ResourceUpdated(uri))
         equal(wire(await client.read_resource(uri))["contents"][0]["text"], "two")
     with check("hears that another file has taken its place"):
-        # News of the change before may come in two pieces.
+        # The previous change may cause two notifications.
         await asyncio.sleep(A_WHILE)
         (folder / "watched.txt.new").write_text("three")
         (folder / "watched.txt.new").rename(file)
@@ -276,8 +276,8 @@ async def text(client, tool, expected, arguments=None):
 
 
 class Host:
-    """What stands behind a client: a person, a model, folders. They answer as the story says. And a
-    judge of schemas, in a story that has one."""
+    """The host of a client: a user, a model and folders, which answer as the story says. If the story has a
+    validator of schemas, that too."""
 
     def __init__(self, story):
         self.story = story
@@ -298,7 +298,7 @@ class Host:
 
 
 class Ear:
-    """What the server tells without being asked, in the order of its arrival."""
+    """Receives the server's notifications, in order."""
 
     def __init__(self):
         self.changes = asyncio.Queue()
@@ -324,7 +324,7 @@ class Ear:
 
 
 def wire(model):
-    """As it was on the wire: without what the SDK fills in."""
+    """Returns the value as it was on the wire, without the SDK's defaults."""
     return model.model_dump(by_alias=True, mode="json", exclude_unset=True)
 
 

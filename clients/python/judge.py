@@ -1,4 +1,4 @@
-"""The package `jsonschema` as a judge of schemas that knows nothing of the server's own."""
+"""The package `jsonschema` as a validator that shares no code with the server's own."""
 
 from jsonschema import Draft202012Validator
 
@@ -6,15 +6,15 @@ from checks import Mismatch, holds
 
 
 class Judge:
-    """Holds what tools publish against the rules of JSON Schema, and what is said against what they publish."""
+    """Checks the published schemas against JSON Schema, and calls and results against the published schemas."""
 
     def __init__(self, tools):
         self.takes = {tool["name"]: validator(tool["inputSchema"]) for tool in tools}
-        # A preview shows text, and promises nothing.
+        # A preview returns text and has no output schema.
         self.gives = {tool["name"]: validator(tool["outputSchema"]) for tool in tools if "outputSchema" in tool}
 
     def hear(self, step, result):
-        """One call: its arguments fit if the server took them, and what it gives fits always."""
+        """Checks one call: its arguments are valid if the server accepted them. Its result must always be valid."""
         takes, gives = self.takes[step["call"]], self.gives.get(step["call"])
         if "refuses" in step:
             refuses(takes, step["arguments"])

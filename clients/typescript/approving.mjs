@@ -1,5 +1,5 @@
-// The chapter about calls that a person is asked about: what they are shown, what their answers do, and that
-// a yes is for one call. The server deletes files; the client looks into the folder itself, so it believes nobody.
+// The chapter about calls that need approval: what the user sees, what each answer does, and that an approval
+// covers one call. The server deletes files. The client checks the folder itself and trusts no answer.
 
 import assert from 'node:assert/strict';
 import { existsSync, writeFileSync } from 'node:fs';
@@ -11,10 +11,10 @@ const KEY = 'dev.candor/idempotencyKey';
 const KEYED = 'dev.candor/idempotency';
 const ERROR = 'dev.candor/error';
 
-/** By which people find the operation: another one in each question. */
+/** The id of the operation, which differs in each question. */
 const OPERATION = /\b[0-9a-f]{12}$/;
 
-/** Who has decided: over stdio the user who runs the server, over HTTP the token's principal. */
+/** The reviewer: over stdio the user who runs the server, over HTTP the token's principal. */
 const WHO = /(?<=^A reviewer \()[^()]+(?=\) )/;
 
 export async function approve({ story, session, host, era, transport, folder }) {
@@ -35,7 +35,7 @@ export async function approve({ story, session, host, era, transport, folder }) 
   };
   const mustBeDenied = (path, { content, isError, _meta }) => {
     const said = content.map(({ text, ...block }) => ({ ...block, text: text.replace(WHO, 'WHO') }));
-    // Its name in the server's log is another one each time.
+    // The id in the server's log differs each time.
     const { traceId, ...error } = _meta[ERROR];
     assert.match(traceId, /^[0-9a-f]{32}$/);
     equal({ content: said, isError, error }, { ...denied, isError: true });
@@ -64,7 +64,7 @@ export async function approve({ story, session, host, era, transport, folder }) 
     mustBeDenied(path, told);
   });
   await check('is told of the no, and its person is left alone', async () => {
-    // A yes, if anybody should ask.
+    // The answer would be a yes, if the server asked.
     const told = await desk.remove(path, says.approve);
     equal(host.asked, []);
     mustBeDenied(path, told);
@@ -98,13 +98,13 @@ export async function approve({ story, session, host, era, transport, folder }) 
   });
 }
 
-/** Files of this run alone: what was decided about those of another one does not count here. */
+/** Files of this run alone, so that decisions about the files of another run do not count here. */
 class Desk {
   constructor({ session, host, folder, run }) {
     Object.assign(this, { session, host, folder, run });
   }
 
-  /** Puts a file there, and gives its path. */
+  /** Creates a file, and returns its path. */
   lay(name) {
     const path = `${this.run}-${name}.txt`;
     writeFileSync(join(this.folder, path), 'a file');
@@ -115,7 +115,7 @@ class Desk {
     return existsSync(join(this.folder, path));
   }
 
-  /** Deletes a file, with a person who answers like this. */
+  /** Deletes a file. The user gives this answer. */
   remove(path, answer, key) {
     return this.call({ path, action: 'delete' }, answer, key);
   }

@@ -1,8 +1,8 @@
-// One line for each thing checked, the end at the first mismatch, and no wait without an end.
+// Prints one line per check, ends at the first mismatch, and limits every wait.
 
 import assert from 'node:assert/strict';
 
-/** How long one check may take, in milliseconds. */
+/** The time limit of one check, in milliseconds. */
 const PATIENCE = 10_000;
 
 export async function check(what, work) {
@@ -15,7 +15,7 @@ export async function check(what, work) {
   console.log(`ok ${what}`);
 }
 
-/** Compares as JSON: what an SDK leaves undefined was not there. */
+/** Compares as JSON: a member that the SDK leaves undefined was absent. */
 export function equal(actual, expected) {
   const json = value => (value === undefined ? undefined : JSON.parse(JSON.stringify(value)));
   assert.deepEqual(json(actual), expected);

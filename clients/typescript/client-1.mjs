@@ -29,7 +29,7 @@ await tell(({ transport, place, options, extensions, host, ear }) => {
   const faults = [];
   client.onerror = error => faults.push(error.message);
 
-  // The client does not show the revision it agreed on, but tells it to its transport.
+  // The client does not expose the negotiated revision, but passes it to its transport.
   let revision;
   const tapped = original => {
     const setProtocolVersion = original.setProtocolVersion?.bind(original);

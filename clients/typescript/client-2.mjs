@@ -7,11 +7,11 @@ import { StdioClientTransport } from '@modelcontextprotocol/client/stdio';
 
 import { tell, withToken } from './story.mjs';
 
-/** A schema for results that the SDK does not know: whatever comes. */
+/** A schema for results that the SDK does not know. It accepts any value. */
 const ANYTHING = { '~standard': { version: 1, vendor: 'candor-interop', validate: value => ({ value }) } };
 
 await tell(({ era, transport, place, options, extensions, host, ear }) => {
-  // `auto` must find the modern era by itself; that it did is seen in the revision.
+  // `auto` must detect the modern era. The revision proves that it did.
   const client = new Client(
     { name: 'candor-interop', version: '1.0.0' },
     {
@@ -47,7 +47,7 @@ await tell(({ era, transport, place, options, extensions, host, ear }) => {
       await client.subscribeResource({ uri });
       return () => client.unsubscribeResource({ uri });
     },
-    // The SDK shows a missing resource with the modern code in both eras.
+    // In both eras, the SDK reports a missing resource with the modern code.
     codeOf: error => (era === 'legacy' && error instanceof ResourceNotFoundError ? -32002 : error.code),
   };
 });

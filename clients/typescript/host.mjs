@@ -1,12 +1,12 @@
-// What stands behind a client: a person, a model, folders. They answer as the story says, and
-// remember what they were asked. A judge of schemas, in a story that has one. And an ear for what
-// the server tells without being asked.
+// The host of a client: a user, a model and folders, which answer as the story says and store the
+// questions. If the story has a validator of schemas, that too. `Ear` receives the server's
+// notifications.
 
 /** Answers the three kinds of question. */
 export class Host {
   #story;
   asked = [];
-  /** What the person says to whatever they are asked, where the story cannot know the words. */
+  /** The user's answer to every question, if the story does not know the wording of the questions. */
   answer;
   judge;
 
@@ -36,7 +36,7 @@ function known(answers, question) {
   return answers[question];
 }
 
-/** Notifications in the order of their arrival, for one listener. */
+/** Notifications in order, for one listener. */
 export class Ear {
   #heard = [];
   #waiting;
@@ -46,7 +46,7 @@ export class Ear {
     this.#waiting?.();
   };
 
-  /** The next one, now or later. */
+  /** Returns the next notification, and waits for it if necessary. */
   async next() {
     while (this.#heard.length === 0) {
       await new Promise(resolve => (this.#waiting = resolve));

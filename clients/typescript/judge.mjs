@@ -1,33 +1,33 @@
-// The package `ajv` as a judge of schemas that knows nothing of the server's own.
+// The package `ajv` as a validator that shares no code with the server's own.
 
 import assert from 'node:assert/strict';
 
 import { Ajv2020 } from 'ajv/dist/2020.js';
 import addFormats from 'ajv-formats';
 
-/** Says that a result stands in a box; no rule for values. */
+/** Marks a wrapped result. It is not a rule for values. */
 const BOX = 'x-dedalus-box';
 
-/** Holds what tools publish against the rules of JSON Schema, and what is said against what they publish. */
+/** Checks the published schemas against JSON Schema, and calls and results against the published schemas. */
 export class Judge {
   #takes = new Map();
   #gives = new Map();
 
   constructor(tools) {
-    // Strict: what the standard passes over, such as an unknown word or a rule for another type, is a fault.
+    // Strict: an unknown keyword, or a rule for another type, is an error. The standard ignores both.
     const ajv = new Ajv2020({ strict: true, allErrors: true, logger: false });
     addFormats(ajv);
     ajv.addKeyword(BOX);
     for (const { name, inputSchema, outputSchema } of tools) {
       this.#takes.set(name, compiled(ajv, inputSchema));
-      // A preview shows text, and promises nothing.
+      // A preview returns text and has no output schema.
       if (outputSchema) {
         this.#gives.set(name, compiled(ajv, outputSchema));
       }
     }
   }
 
-  /** One call: its arguments fit if the server took them, and what it gives fits always. */
+  /** Checks one call: its arguments are valid if the server accepted them. Its result must always be valid. */
   hear(step, result) {
     const takes = this.#takes.get(step.call);
     const gives = this.#gives.get(step.call);

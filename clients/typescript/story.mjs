@@ -1,6 +1,6 @@
-// The stories that official clients go through, for both generations of the TypeScript SDK.
-// What is data stands in `story.json` and its like; what needs code stands here. A `session`
-// is what the generations do not do alike: see `client-1.mjs` and `client-2.mjs`.
+// Runs the stories of official clients with both generations of the TypeScript SDK. `story.json`
+// and similar files hold the data. This file holds the checks that need code. A `session` has the
+// functions in which the generations differ: see `client-1.mjs` and `client-2.mjs`.
 
 import assert from 'node:assert/strict';
 import { readFileSync, renameSync, rmSync, writeFileSync } from 'node:fs';
@@ -13,10 +13,10 @@ import { Judge } from './judge.mjs';
 
 const WATCHED = 'test://watched-resource';
 
-/** Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive. */
+/** Several times as long as a step of the tool `wait`, so that a stray message has time to arrive. */
 const A_WHILE = 300;
 
-/** What a client over HTTP says of who it is, where that matters. */
+/** The bearer token of a client over HTTP, if the server needs one. */
 export const withToken = () =>
   process.env.BEARER ? { requestInit: { headers: { Authorization: `Bearer ${process.env.BEARER}` } } } : {};
 
@@ -41,7 +41,7 @@ export async function tell(open) {
     const start = Date.now();
     await session.client.transport.terminateSession?.();
     await session.client.close();
-    // The SDK gives a server two seconds to end by itself before it sends a signal.
+    // The SDK gives a server two seconds to end before it sends a signal.
     assert.ok(Date.now() - start < 1500, 'the server did not end when its input did');
   });
 }
@@ -62,7 +62,7 @@ const CHAPTERS = {
   approving: approve,
 };
 
-/** One check of the story. */
+/** Runs one check of the story. */
 async function follow(step, session, host, era) {
   host.asked = [];
   const progress = [];
@@ -91,7 +91,7 @@ async function follow(step, session, host, era) {
   }
 }
 
-/** Sends what the step asks for; gives what it is judged by. */
+/** Sends the request of the step. Returns the part of the result that the check compares. */
 async function ask(step, { client, call, request }, options) {
   if (step.list) {
     const items = (await LISTS[step.list](client))[step.list];
@@ -122,13 +122,13 @@ async function ask(step, { client, call, request }, options) {
   if (step.request) {
     const result = await request(step.request, step.params);
     const members = step.within ? result[step.within] : result;
-    // The others are the era's: that a result is complete, how long it holds, who gave it.
+    // The other members belong to the era: whether a result is complete, how long it is valid, which server returned it.
     return Object.fromEntries(Object.keys(step.gives).map(name => [name, members[name]]));
   }
   throw new Error(`the check ${JSON.stringify(step.what)} asks for nothing`);
 }
 
-/** Resources have more members than the protocol has published, and the SDKs differ in what they leave out. */
+/** Keeps the expected members: resources have members beyond the published protocol, and each SDK drops other ones. */
 function expectedMembers(items, expected) {
   return items.map((item, i) => Object.fromEntries(Object.keys(expected[i] ?? item).map(name => [name, item[name]])));
 }
@@ -140,7 +140,7 @@ const LISTS = {
   prompts: client => client.listPrompts(),
 };
 
-/** What a call gives whose arguments do not fit: every problem, each with its place. */
+/** Returns the result of a call with invalid arguments: every problem with its place. */
 function refusal(step) {
   const problems = Object.entries(step.refuses).map(([place, problem]) => `${place}: ${problem}`);
   const text = `Invalid arguments for ${step.call}: ${problems.join('; ')}`;
@@ -159,7 +159,7 @@ async function cancel(session) {
   });
   await check('goes on after a call was taken back', () => text(session, 'wait', { steps: 1 }, 'Waited 1 steps.'));
   await check('hears no more of a call that was taken back', async () => {
-    // What was on its way has arrived by now. The SDK reports progress of an unknown call as an error.
+    // Earlier messages have arrived by now. The SDK reports progress of an unknown call as an error.
     session.faults.length = 0;
     await pause(A_WHILE);
     equal(session.faults, []);
@@ -193,7 +193,7 @@ async function listen(session, ear) {
   });
   await check('hears nothing after it has stopped listening', async () => {
     await stop();
-    // The SDK does not wait until the server knows.
+    // The SDK does not wait until the server has processed this.
     await pause(A_WHILE);
     await text(session, 'test_touch_resource', {}, 'The watched resource has changed.');
     await pause(A_WHILE);
@@ -216,7 +216,7 @@ async function watch(session, ear, folder) {
     equal(contents[0].text, 'two');
   });
   await check('hears that another file has taken its place', async () => {
-    // News of the change before may come in two pieces.
+    // The previous change may cause two notifications.
     await pause(A_WHILE);
     ear.forget();
     writeFileSync(`${file}.new`, 'three');

@@ -1,11 +1,11 @@
-//! Packages of the system, where apt has them and we may install them.
+//! System packages, installed with apt if we have the right to.
 
 use std::process::{Command, Stdio};
 
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// Installs a package. Where that cannot be tried, `missing` makes a message of why.
+/// Installs a package. If that is impossible, returns the message that `missing` makes of the reason.
 pub(crate) fn install(at: &Workspace, package: &str, missing: fn(&str) -> String) -> Outcome {
     let has = |program: &str| Command::new(program).arg("--version").output().is_ok();
     if !has("apt-get") {
@@ -19,7 +19,7 @@ pub(crate) fn install(at: &Workspace, package: &str, missing: fn(&str) -> String
         let mut apt = if is_root {
             Command::new("apt-get")
         } else {
-            // Never waits for a password that nobody is there to give.
+            // `-n`: fails instead of waiting for a password.
             let mut sudo = Command::new("sudo");
             sudo.args(["-n", "apt-get"]);
             sudo

@@ -1,7 +1,8 @@
-//! `cargo xtask browser`: the pages of the web console in a real browser, against the real programs.
+//! `cargo xtask browser`: tests the pages of the web console in a real browser, against the real programs.
 //!
-//! The journeys are in `browser/journeys`, one subject each, and are run by Node; here is what they need: Chromium, two pinned
-//! packages, the programs, and an end. `--screenshots` makes the pictures of the README instead.
+//! The journeys are in `browser/journeys`, one subject each. Node runs them. This file prepares what they need:
+//! Chromium, two pinned packages, the programs, and a time limit. With `--screenshots`, it takes the pictures of the
+//! README instead.
 
 use std::env;
 use std::io::{BufRead as _, BufReader};
@@ -16,7 +17,7 @@ use crate::npm::{self, Package};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// What drives the browser, and what judges whether everybody can use the pages. Neither needs any other package.
+/// The browser's driver, and the checker for accessibility. Neither needs any other package.
 const PACKAGES: [Package; 2] = [
     Package { name: "playwright-core", version: "1.64.1" },
     Package { name: "axe-core", version: "4.14.0" },
@@ -24,19 +25,19 @@ const PACKAGES: [Package; 2] = [
 
 const OLDEST_NODE: u32 = 20;
 
-/// Where Debian and others put it.
+/// The names of the browser on Debian and other systems.
 const BROWSERS: [&str; 3] = ["chromium", "chromium-browser", "google-chrome"];
 
-/// The journeys end by themselves before this. It is for a Node that can no longer see to that.
+/// The journeys end by themselves before this. The limit is for a Node process that hangs.
 const PATIENCE: Duration = Duration::from_secs(290);
 
-/// How long a Node that was told to stop may take to stop its servers.
+/// How long Node may take to stop its servers after SIGTERM.
 const LAST_MOMENT: Duration = Duration::from_secs(5);
 
-/// Where the pictures of the README are.
+/// The folder of the README's pictures.
 const IMAGES: &str = "docs/images";
 
-/// What to do in the browser; the default is all journeys.
+/// What to do in the browser. The default: all journeys.
 #[derive(Default)]
 pub(crate) struct Selection {
     screenshots: bool,
@@ -55,7 +56,7 @@ impl Selection {
         }
     }
 
-    /// As the script wants it.
+    /// Returns the arguments of the script.
     fn arguments(&self) -> Vec<String> {
         if self.screenshots {
             return vec!["--screenshots".to_owned(), IMAGES.to_owned()];
@@ -89,7 +90,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
         .to_owned())
 }
 
-/// With the features of the whole workspace, as the tests have built them already.
+/// Builds the programs with the features of the whole workspace, so that cargo reuses the build of the tests.
 fn build(at: &Workspace) -> Outcome {
     let mut build = Command::new("cargo");
     build.args(["build", "--workspace", "--all-features", "--bin", "candor"]);
@@ -121,7 +122,7 @@ fn missing(why: &str) -> String {
     )
 }
 
-/// Runs the journeys, passes their lines on as they come, and says whether all ended well.
+/// Runs the journeys and prints their lines as they arrive. Returns true if all passed.
 fn play(journeys: &mut Command, log: &Path) -> Outcome<bool> {
     let errors =
         process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
@@ -159,14 +160,14 @@ fn lines_of(stdout: ChildStdout) -> mpsc::Receiver<String> {
     receiver
 }
 
-/// Told first, so that it can end the servers and the browser that it has started.
+/// Sends SIGTERM first, so that the process can end the servers and the browser that it started.
 fn stop(child: &mut Child) {
     let told = Command::new("kill").arg(child.id().to_string()).status();
     let end = Instant::now() + LAST_MOMENT;
     while told.is_ok() && Instant::now() < end && matches!(child.try_wait(), Ok(None)) {
         thread::sleep(Duration::from_millis(20));
     }
-    // Both only fail on a child that has ended already.
+    // Both fail only if the child has already ended.
     child.kill().ok();
     child.wait().ok();
 }
@@ -176,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn journeys_are_chosen_by_name_and_pictures_by_an_option() {
+    fn browser_options_select_journeys_and_screenshots() {
         let arguments =
             |options: &[&str]| Selection::from_options(options).map(|chosen| chosen.arguments());
 

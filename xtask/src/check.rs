@@ -1,7 +1,7 @@
-//! `cargo xtask check`: every step a change must pass, in order, stopping at the first failure.
+//! `cargo xtask check`: runs every step that a change must pass, in order, and stops at the first failure.
 //!
-//! It asks for nothing but Rust, a C compiler, npm and Python; what else a step needs it
-//! installs under the target directory. Except PostgreSQL and nginx, which come with apt (PostgreSQL also by `DATABASE_URL`), and Chromium.
+//! It requires only Rust, a C compiler, npm and Python. It installs everything else under the target directory, except
+//! PostgreSQL, nginx and Chromium. These come from apt. `DATABASE_URL` can name another PostgreSQL.
 
 use std::process::Command;
 use std::time::Instant;
@@ -21,14 +21,13 @@ use crate::servers;
 use crate::soak;
 use crate::workspace::Workspace;
 
-/// A name for the summary, and the work.
+/// The name of a step in the summary, and its work.
 type Step = (&'static str, fn(&Workspace) -> Outcome);
 
-/// What one wants after every few edits. Cheap steps first: an ill-formatted file should not
-/// cost a test run.
+/// The steps to run after every few edits. The cheapest is first, so that a format error does not cost a test run.
 const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)];
 
-/// What `--fast` leaves out.
+/// The steps that `--fast` omits.
 const THOROUGH: [Step; 11] = [
     ("docs", docs),
     ("features", features::run),
@@ -43,12 +42,12 @@ const THOROUGH: [Step; 11] = [
     ("browser", every_journey),
 ];
 
-/// Gigabytes that the target directory has after all steps, from nothing. With `CARGO_INCREMENTAL=0`, as CI sets it, it has about
-/// half; without it, more with every change.
+/// The size of the target directory after all steps of a first check, in gigabytes. With `CARGO_INCREMENTAL=0`,
+/// which CI sets, the size is about half. Without it, the size grows with every change.
 const ROOM: f64 = 16.0;
 
-/// Runs the steps and says whether all passed. The last line, `N passed, M failed`, is read by
-/// CI: keep its form, and print nothing after it.
+/// Runs the steps, and returns true if all passed. CI reads the last line, `N passed, M failed`: keep its
+/// form, and print nothing after it.
 pub(crate) fn run(at: &Workspace, fast: bool) -> bool {
     let start = Instant::now();
     if let Some(free) = at.free_gigabytes().filter(|free| *free < ROOM) {
@@ -86,7 +85,7 @@ fn lints(at: &Workspace) -> Outcome {
     cargo(at, "lints (clippy)", &clippy, &[])
 }
 
-/// Plain `cargo test`, not nextest: it runs the examples in the docs too, and needs no install.
+/// Runs plain `cargo test`, not nextest: it also runs the examples in the docs, and needs no installation.
 fn tests(at: &Workspace) -> Outcome {
     let test = ["test", "--workspace", "--all-features"];
     nginx::ensure(at)?;

@@ -1,4 +1,4 @@
-//! Programs that judge by themselves: they print `ok WHAT` for each thing checked, and end with exit code 0 if all is good.
+//! Programs that check by themselves: they print `ok WHAT` for each check, and exit with 0 if all checks pass.
 
 use std::fs;
 use std::path::Path;
@@ -8,10 +8,10 @@ use std::time::{Duration, Instant};
 
 use crate::process::{self, Outcome};
 
-/// How often to look whether a program has ended.
+/// How often to check whether a program has ended.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
-/// Runs the program with its output in `log`, for no longer than `patience`, and gives the checks that it has passed.
+/// Runs the program with its output in `log`, for at most `patience`. Returns the checks that passed.
 pub(crate) fn run(command: &mut Command, log: &Path, patience: Duration) -> Outcome<Vec<String>> {
     match bounded(command, log, patience)? {
         Some(status) if status.success() => {}
@@ -26,12 +26,12 @@ pub(crate) fn run(command: &mut Command, log: &Path, patience: Duration) -> Outc
     Ok(passed(&output))
 }
 
-/// A server's log may stand between the lines.
+/// Returns the checks that passed. Lines of a server's log may come between them.
 fn passed(output: &str) -> Vec<String> {
     output.lines().filter_map(|line| line.strip_prefix("ok ")).map(str::to_owned).collect()
 }
 
-/// Stops the program when its time is over.
+/// Runs the program, and stops it when its time is over.
 fn bounded(command: &mut Command, log: &Path, patience: Duration) -> Outcome<Option<ExitStatus>> {
     let (out, err) = process::create(log)
         .and_then(|file| Ok((file.try_clone()?, file)))
@@ -44,7 +44,7 @@ fn bounded(command: &mut Command, log: &Path, patience: Duration) -> Outcome<Opt
         .map_err(|e| process::not_started(command, &e))?;
     let ended = wait(&mut child, patience).map_err(|e| format!("cannot wait for a client: {e}"));
     if !matches!(ended, Ok(Some(_))) {
-        // Its server, if it has one of its own, ends with its input.
+        // If the program has a server of its own, that server ends when its input closes.
         child.kill().ok();
         child.wait().ok();
     }
@@ -67,7 +67,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_a_server_logs_is_no_check() {
+    fn server_log_lines_are_not_counted_as_checks() {
         let output = "ok lists the tools\n INFO ok, listening\nok reads a text resource\n";
 
         assert_eq!(passed(output), ["lists the tools", "reads a text resource"]);

@@ -24,8 +24,8 @@ fn is_installed(program: &Path) -> bool {
         .is_ok_and(|version| version.trim().ends_with(VERSION))
 }
 
-/// In the dev profile without debug information: the release profile of cargo-deny asks for fat
-/// LTO, which more than doubles the build for a program that runs for a second.
+/// Installs cargo-deny, built in the dev profile without debug information. Its release profile uses fat LTO, which
+/// more than doubles the build time of a program that runs for a second.
 fn install(at: &Workspace, tools: &Path) -> Outcome {
     let mut install = Command::new("cargo");
     install
@@ -37,8 +37,8 @@ fn install(at: &Workspace, tools: &Path) -> Outcome {
     process::quietly(&mut install, &at.log("cargo-deny-install"))
 }
 
-/// The check itself is offline, so that its answer depends on the commit alone. It reads the
-/// crates of every platform, of which a build fetches only its own: hence the fetch before.
+/// Runs the check offline, so that its result depends on the commit only. It reads the crates of every platform. A
+/// build fetches only those of its own, so `cargo fetch` runs first.
 fn check(at: &Workspace, program: &Path) -> Outcome {
     let log = at.log("cargo-deny");
     process::quietly(Command::new("cargo").args(["fetch", "--locked"]), &log)?;

@@ -1,4 +1,4 @@
-//! An example server as a child process, stopped on every way out.
+//! An example server as a child process that never outlives this program.
 
 use std::ffi::OsString;
 use std::fs::File;
@@ -12,14 +12,14 @@ use std::time::Duration;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// How long the server may take until it listens.
+/// How long the server may take to listen.
 const PATIENCE: Duration = Duration::from_secs(20);
 
-/// What the server's stderr says before its port.
+/// The text before the port on the server's stderr.
 pub(crate) const LISTENING: &str = "listening on http://127.0.0.1:";
 
-/// Builds the example and says where it is: unoptimised and with the features of the whole workspace, as the tests have
-/// built it already.
+/// Builds the example and returns its path. Unoptimized and with the features of the whole workspace, so that cargo
+/// reuses the build of the tests.
 pub(crate) fn build(at: &Workspace, example: &str) -> Outcome<PathBuf> {
     let mut build = Command::new("cargo");
     build.args(["build", "--workspace", "--all-features", "--example", example]);
@@ -43,12 +43,12 @@ pub(crate) struct Server {
     log: PathBuf,
 }
 
-/// Stops the child on every way out: an error, a panic that unwinds, the end.
+/// Stops the child in every case: at an error, at a panic that unwinds, at the end.
 struct StoppedOnDrop(Child);
 
 impl Drop for StoppedOnDrop {
     fn drop(&mut self) {
-        // Both only fail on a child that has ended already.
+        // Both fail only if the child has already ended.
         self.0.kill().ok();
         self.0.wait().ok();
     }
@@ -62,7 +62,7 @@ impl Server {
         Self::run(&mut command, LISTENING, log)
     }
 
-    /// Starts any server that says on stderr, after these words, at which port it listens.
+    /// Starts any server that prints its port on stderr after the text `says`.
     pub(crate) fn run(command: &mut Command, says: &'static str, log: &Path) -> Outcome<Self> {
         let file =
             process::create(log).map_err(|e| format!("cannot write {}: {e}", log.display()))?;
@@ -85,18 +85,18 @@ impl Server {
         Ok(Self { child, port, log: log.to_owned() })
     }
 
-    /// By name, as most clients are configured: the DNS rebinding scenario takes the `Host` and
-    /// `Origin` that the server must accept from this URL.
+    /// Returns the URL of the MCP endpoint. It has a host name, as in most clients' configurations: the DNS rebinding
+    /// scenario takes the `Host` and `Origin` that the server must accept from this URL.
     pub(crate) fn url(&self) -> String {
         format!("{}/mcp", self.origin())
     }
 
-    /// Where everything is that it serves.
+    /// Returns the server's origin.
     pub(crate) fn origin(&self) -> String {
         format!("http://localhost:{}", self.port)
     }
 
-    /// A crash halfway makes every later scenario fail; say so, rather than only list them.
+    /// Fails if the server has ended. After a crash, every later scenario fails, and the crash is the reason to report.
     pub(crate) fn must_still_run(&mut self) -> Outcome {
         match self.child.0.try_wait() {
             Ok(None) => Ok(()),
@@ -109,12 +109,12 @@ impl Server {
     }
 }
 
-/// Copies stderr to the log to its end: a server whose pipe is full would stand still.
+/// Copies stderr to the log until it ends. If the pipe were full, the server would block.
 fn drain(stderr: ChildStderr, mut log: File, says: &str, found: &Sender<u16>) {
     for line in BufReader::new(stderr).split(b'\n').map_while(Result::ok) {
         log.write_all(&line).and_then(|()| log.write_all(b"\n")).ok();
         if let Some(port) = port_in(&String::from_utf8_lossy(&line), says) {
-            // Nobody listens after the first port; that is fine.
+            // After the first port, the receiver is gone.
             found.send(port).ok();
         }
     }
@@ -131,7 +131,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_port_is_found_in_the_middle_of_a_coloured_log_line() {
+    fn port_is_found_in_a_colored_log_line() {
         let line = "\u{1b}[32m INFO\u{1b}[0m listening on http://127.0.0.1:40123/mcp\u{1b}[0m";
 
         assert_eq!(port_in(line, LISTENING), Some(40123));

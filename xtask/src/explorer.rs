@@ -1,7 +1,8 @@
-//! `cargo xtask explorer`: the tests of another embedded explorer, mcp-embedded-ui, against our REST API and pages.
+//! `cargo xtask explorer`: runs the tests of another embedded explorer, mcp-embedded-ui, against our REST API and pages.
 //!
-//! Its source distribution is fetched, and its tests run unchanged. The module that they import is ours (`clients/explorer`): it
-//! forwards every request to a server of ours. Tests that contradict a decision are in `decisions.json`, and must fail.
+//! It fetches that project's source distribution and runs the tests unchanged. The module that they import is ours
+//! (`clients/explorer`). It forwards every request to a server of ours. The tests in `decisions.json` contradict a
+//! decision and must fail.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,7 +17,7 @@ use crate::workspace::Workspace;
 
 const FILES: &str = "clients/explorer";
 
-/// Where the tests are in the source distribution.
+/// The path of the tests in the source distribution.
 const TESTS: &str = "tests/test_server.py";
 
 const PATIENCE: Duration = Duration::from_secs(120);
@@ -41,7 +42,7 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// The tests alone, without the package that they were written for.
+/// Fetches the tests, without the package that they test.
 fn fetch(python: &Python, place: &Path) -> Outcome<PathBuf> {
     let (source, folder) = (format!("{FILES}/source.txt"), place.join("source"));
     let (tests, wanted) = (folder.join(TESTS), folder.join("complete.txt"));

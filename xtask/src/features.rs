@@ -1,5 +1,5 @@
-//! Every crate by itself, and with each of its features alone: in the workspace one crate's features hide what another has forgotten
-//! to ask for.
+//! Checks every crate alone, and with each of its features alone. In the workspace, the features of one crate hide what
+//! another forgot to request.
 
 use std::process::Command;
 
@@ -21,14 +21,14 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     })
 }
 
-/// The crates that are published, without a feature and with each.
+/// Returns the published crates, each without features and with each feature.
 fn combinations() -> Outcome<Vec<(String, Option<String>)>> {
     let mut metadata = Command::new("cargo");
     metadata.args(["metadata", "--no-deps", "--format-version", "1"]);
     let said: Value = serde_json::from_str(&process::answer(&mut metadata)?)
         .map_err(|e| format!("cargo metadata gives what is no JSON: {e}"))?;
     let mut found = Vec::new();
-    // `publish` is an empty list where it was forbidden.
+    // `publish = false` gives an empty list.
     let published = |package: &&Value| package["publish"].is_null();
     for package in said["packages"].as_array().into_iter().flatten().filter(published) {
         let name = package["name"].as_str().unwrap_or_default();

@@ -1,7 +1,7 @@
-//! `cargo xtask fuzz`: Schemathesis against the REST API of example servers, from the description that they give of themselves.
+//! `cargo xtask fuzz`: runs Schemathesis against the REST API of example servers, from their own `/openapi.json`.
 //!
-//! No request may be answered with a failure of the server, and every answer must be one that the description has: its status,
-//! its media type, its schema. Who must be known must be known.
+//! No request may cause a server error. The description must contain every response: its status, its media type
+//! and its schema. A protected route must require a token.
 
 use std::ffi::OsString;
 use std::fs;
@@ -15,10 +15,10 @@ use crate::workspace::Workspace;
 
 const REQUIREMENTS: &str = "clients/fuzz/requirements.txt";
 
-/// Between them they have typed tools, effects by arguments, keys, previews, resources, tools that fail and tools that ask.
+/// Together they have typed tools, effects by argument, keys, previews, resources, tools that fail and tools that ask.
 const EXAMPLES: [&str; 2] = ["invoices", "everything"];
 
-/// For one example.
+/// The time for one example.
 const SECONDS: &str = "30";
 
 const CHECKS: [&str; 6] = [
@@ -30,7 +30,7 @@ const CHECKS: [&str; 6] = [
     "ignored_auth",
 ];
 
-/// Before the token that makes an operator, on the server's stderr.
+/// The text before the operator's token on the server's stderr.
 const TOKEN: &str = "#token=";
 
 pub(crate) fn run(at: &Workspace) -> Outcome {
@@ -39,7 +39,7 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     for example in EXAMPLES {
         let program = example_server::build(at, example)?;
         let log = place.join(format!("{example}-server.log"));
-        // Nobody is there to ask, so nothing is held for them.
+        // There is no reviewer, so the server must not hold calls.
         let mut options = ["--hold", "0"].map(OsString::from).to_vec();
         if example == "invoices" {
             options.extend(["--ask", "destructive", "--data"].map(OsString::from));
@@ -58,7 +58,7 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     Ok(())
 }
 
-/// The server writes it before it says that it listens.
+/// Returns the operator's token. The server writes it before it reports that it listens.
 fn token(log: &Path) -> Outcome<String> {
     let text =
         fs::read_to_string(log).map_err(|e| format!("cannot read {}: {e}", log.display()))?;
@@ -90,11 +90,11 @@ fn schemathesis(python: &Python, server: &Server, token: &str, place: &Path) -> 
         ])
         .args(["--phases", "examples,coverage,fuzzing", "--suppress-health-check", "all"])
         .args(["--continue-on-failure", "--warnings", "off", "--no-color"])
-        // It goes on for as long as somebody listens.
+        // These streams end only when the client disconnects.
         .args(["--exclude-path", "/approvals/events"])
         .args(["--exclude-path", "/resources/events"])
         .args(["--generation-database", "none"])
-        // The repository is no place for what it remembers.
+        // Schemathesis must not write its files into the repository.
         .current_dir(place);
     command
 }

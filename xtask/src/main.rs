@@ -2,29 +2,29 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `bench` | candor side by side with others, as ratios |
+//! | `bench` | compares Candor with other programs, as ratios |
 //! | `browser` | the web console's pages in a real browser |
-//! | `check` | every step a change must pass, in order |
-//! | `features` | every crate, and every feature, alone |
-//! | `neighbours` | the ten-line server beside other crates that bring SQLite |
-//! | `deny` | cargo-deny: install it once, run it |
+//! | `check` | every step that a change must pass, in order |
+//! | `features` | every crate and every feature, alone |
+//! | `neighbours` | the ten-line server together with other crates that contain SQLite |
+//! | `deny` | installs cargo-deny once, and runs it |
 //! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
 //! | `servers` | our client against servers that others wrote |
-//! | `checks` | programs that print `ok WHAT` for each thing checked |
-//! | `soak` | the soak test, for as long as one likes |
+//! | `checks` | programs that print `ok WHAT` for each check |
+//! | `soak` | the soak test, for any time |
 //! | `fuzz` | Schemathesis against the REST API of the example servers |
 //! | `explorer` | the tests of another embedded explorer against our REST API |
 //! | `example_server` | an example server as a child process |
-//! | `postgres` | a throw-away PostgreSQL for the tests |
-//! | `apt` | packages of the system |
+//! | `postgres` | a temporary PostgreSQL for the tests |
+//! | `apt` | system packages |
 //! | `nginx` | nginx for the tests |
-//! | `npm` | pinned packages of npm, and a Node that can run them |
-//! | `python` | pinned packages of PyPI |
-//! | `workspace` | where the repository and its target directory are |
-//! | `process` | running other programs, one line and one time each |
+//! | `npm` | pinned npm packages, and a Node that can run them |
+//! | `python` | pinned PyPI packages |
+//! | `workspace` | the paths of the repository and its target directory |
+//! | `process` | runs other programs, with one line and one time each |
 //!
-//! Nothing here is part of the framework; no crate may depend on it.
+//! This crate is not part of the framework, and no crate may depend on it.
 
 #![allow(clippy::print_stdout, reason = "these are commands for people; stdout is theirs")]
 
@@ -60,52 +60,52 @@ use workspace::Workspace;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  check [--fast]      Everything a change must pass: format, lints, tests, docs,
-                      every feature alone, database crates beside it, dependencies, a minute's soak,
-                      conformance, official clients, servers of others, a fuzzed REST API, another
-                      explorer's tests, a browser. Installs what it needs under target/.
-                      --fast stops after the tests.
+  check [--fast]      Run every step that a change must pass: format, lints, tests, docs,
+                      each feature alone, a build with database crates, dependencies, a
+                      one-minute soak test, conformance, official clients, servers of others,
+                      a fuzzer against the REST API, another explorer's tests, a browser.
+                      Installs what it needs under target/. --fast stops after the tests.
 
   conformance [--requirements REVISION] [--scenario NAME]
-                      The official MCP conformance suite against the example server, and
+                      Run the official MCP conformance suite against the example server, and
                       against the client (all but authorization).
-                      --requirements runs one protocol revision (2025-11-25 or 2026-07-28),
-                      --scenario one scenario, with each of its checks in full.
+                      --requirements runs one protocol revision (2025-11-25 or 2026-07-28).
+                      --scenario runs one scenario, and prints each of its checks in full.
 
   clients [--only NAME]
-                      The clients of the official SDKs against the example servers, in both
-                      eras, over stdio and HTTP. --only runs one of them: typescript,
-                      typescript-1, python or rust.
+                      Run the clients of the official SDKs against the example servers, in
+                      each era that they speak, over stdio and HTTP. --only runs one of them:
+                      typescript, typescript-1, python or rust.
 
   servers [--only NAME]
-                      Our client against servers that others wrote, in each era that they speak,
-                      over stdio and HTTP. --only visits one of them: everything, filesystem,
-                      typescript, python or rmcp.
+                      Run our client against servers that others wrote, in each era that they
+                      speak, over stdio and HTTP. --only runs one of them: everything,
+                      filesystem, typescript, python or rmcp.
 
-  neighbours          The ten-line server in one program with sqlx and diesel, old and new:
-                      they share one SQLite, and two processes share one ledger.
+  neighbours          Build the ten-line server into one program with sqlx and diesel, old and
+                      new. They share one SQLite, and two processes share one ledger.
 
-  fuzz                Schemathesis against the REST API of example servers, for a minute, from
-                      the description that they give of themselves.
+  fuzz                Run Schemathesis against the REST API of example servers, for a minute,
+                      from their own /openapi.json.
 
-  explorer            The tests of mcp-embedded-ui, unchanged, against our REST API and pages:
-                      all but those that contradict a decision of ours.
+  explorer            Run the tests of mcp-embedded-ui, unchanged, against our REST API and
+                      pages. All must pass, except those that contradict a decision.
 
-  browser [NAME…]     The pages of the web console in Chromium, against the real programs: every
-                      journey in browser/journeys, or those named. --screenshots makes the
-                      pictures of the README, in docs/images, instead.
+  browser [NAME…]     Test the pages of the web console in Chromium, against the real programs:
+                      every journey in browser/journeys, or the named ones. --screenshots
+                      takes the pictures of the README instead, in docs/images.
 
-  soak [MINUTES]      Clients of every kind against one server, ten minutes if not said
-                      otherwise: nothing may be left behind.
+  soak [MINUTES]      Run clients of every kind against one server, by default for ten
+                      minutes. They must leave nothing behind.
 
   bench [--quick] [--runs N] [--only ROW] [--build-cpu]
-                      Candor side by side with bare servers and with rmcp, as ratios; the
-                      table goes to target/bench/bench.md too. Takes minutes, wants a quiet
-                      machine with two cores. --quick is one short run of each, --runs N takes
-                      medians of N runs instead of 5, --only takes the rows with ROW in their
-                      name, --build-cpu adds a row of cold builds.";
+                      Compare Candor with bare servers and with rmcp, as ratios. The table is
+                      also in target/bench/bench.md. Takes minutes, and needs a quiet machine
+                      with two cores. --quick runs each row once and briefly. --runs N takes
+                      medians of N runs instead of 5. --only runs the rows with ROW in their
+                      name. --build-cpu adds a row of cold builds.";
 
-/// What the command line asks for.
+/// The command to run.
 enum Request {
     Help,
     Check { fast: bool },
@@ -140,7 +140,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// False is a failure that has been told in full already.
+/// Runs the command. Returns false after a failure that is already reported in full.
 fn obey(request: &Request) -> Outcome<bool> {
     match request {
         Request::Help => {

@@ -1,8 +1,8 @@
-//! `cargo xtask neighbours`: the ten-line server in one program with other crates that bring SQLite.
+//! `cargo xtask neighbours`: builds the ten-line server into one program with other crates that contain SQLite.
 //!
-//! `links = "sqlite3"` allows one libsqlite3-sys in a program. So the ledger accepts a range of rusqlite, and cargo takes the one whose
-//! libsqlite3-sys the other crates want. Each neighbourhood is a project of its own under the target directory, with its own
-//! resolution: our own lock file holds the newest rusqlite only.
+//! `links = "sqlite3"` allows one libsqlite3-sys in a program. The ledger therefore accepts a range of rusqlite versions.
+//! Cargo chooses the one whose libsqlite3-sys the other crates require. Each neighborhood is a project of its own under
+//! the target directory, with its own lock file: ours contains the newest rusqlite only.
 
 use std::env;
 use std::fs;
@@ -12,14 +12,14 @@ use std::process::Command;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// Crates that a server may have beside ours, pinned so that a release of theirs cannot turn an unchanged commit red.
+/// Crates that a server may use together with ours. Pinned, so that a new release cannot make an unchanged commit fail.
 struct Neighbourhood {
     name: &'static str,
     sqlx: &'static str,
     diesel: &'static str,
     /// The rusqlite that cargo must choose.
     rusqlite: &'static str,
-    /// Tests of the ledger that run there, too.
+    /// Tests of the ledger that also run in this neighborhood.
     ledger_tests: &'static [&'static str],
 }
 
@@ -41,7 +41,7 @@ const NEIGHBOURHOODS: [Neighbourhood; 2] = [
     },
 ];
 
-/// Their versions depend on the neighbours, so our lock file must not hold them.
+/// Packages whose versions depend on the neighbors, so the copied lock file must not contain them.
 const CHOSEN_ANEW: [&str; 3] = ["rusqlite", "libsqlite3-sys", "hashlink"];
 
 pub(crate) fn run(at: &Workspace) -> Outcome {
@@ -121,7 +121,7 @@ path = {replicas:?}
     text
 }
 
-/// The lock file without these packages. A package is a paragraph.
+/// Returns the lock file without these packages. A package is a paragraph.
 fn without(lock: &str, packages: &[&str]) -> String {
     let is_one = |paragraph: &&str| {
         packages.iter().any(|name| paragraph.contains(&format!("\nname = \"{name}\"\n")))
@@ -140,7 +140,7 @@ fn test(project: &Path, place: &Path) -> Command {
     test
 }
 
-/// If cargo chose another one, the ends of the range went untested.
+/// Fails if cargo chose another rusqlite, because this version would then be untested.
 fn must_have(project: &Path, version: &str) -> Outcome {
     let file = project.join("Cargo.lock");
     let lock =

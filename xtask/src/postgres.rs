@@ -1,7 +1,7 @@
-//! A PostgreSQL for the tests: made, started, and thrown away.
+//! A temporary PostgreSQL for the tests, unless `DATABASE_URL` names one.
 //!
-//! Unless `DATABASE_URL` names one already. Its programs are looked for on the PATH and where Debian puts them, and installed with apt
-//! if they are not there; the cluster that the package makes for itself is neither needed nor touched.
+//! Its programs come from the PATH or from Debian's folders. If they are missing, apt installs them. The package's own
+//! cluster is not used.
 
 use std::env;
 use std::fs;
@@ -15,18 +15,18 @@ use crate::apt;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// What the tests find it by.
+/// The variable through which the tests find the database.
 const URL: &str = "DATABASE_URL";
 
 /// Tells the tests that a missing database is a failure.
 const REQUIRED: (&str, &str) = ("CANDOR_TEST_POSTGRES", "required");
 
-/// How long a new server may take until it lets somebody in.
+/// How long a new server may take to accept connections.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// A server for as long as this lives.
+/// A server that runs as long as this value lives.
 pub(crate) struct Postgres {
-    /// `None`: whoever called us has named one.
+    /// `None` if `DATABASE_URL` names a server.
     ours: Option<Cluster>,
 }
 
@@ -35,7 +35,7 @@ struct Cluster {
     programs: PathBuf,
     folder: PathBuf,
     user: Option<&'static str>,
-    /// Not behind `pg_ctl start`: it ends with us when somebody presses Ctrl-C.
+    /// A direct child, without `pg_ctl start`, so that Ctrl-C ends it together with this program.
     server: Option<Child>,
 }
 
@@ -59,20 +59,20 @@ impl Postgres {
                 .port();
             let url = format!("postgres://postgres@127.0.0.1:{port}/postgres");
             let folder = folder(at, user)?;
-            // Whole from here on: what fails below still clears up.
+            // From here on, `drop` cleans up after every failure.
             let mut cluster = Cluster { url, programs, folder, user, server: None };
             cluster.start(at, port)?;
             Ok(Self { ours: Some(cluster) })
         })
     }
 
-    /// What its users need in their environment.
+    /// Returns the environment variables for the tests.
     pub(crate) fn settings(&self) -> Vec<(&str, &str)> {
         let ours = self.ours.iter().map(|cluster| (URL, cluster.url.as_str()));
         ours.chain([REQUIRED]).collect()
     }
 
-    /// For who would repeat what failed.
+    /// Returns a note for a developer who wants to repeat a failed test.
     pub(crate) fn note(&self) -> &'static str {
         match &self.ours {
             Some(_) => {
@@ -106,7 +106,7 @@ impl Cluster {
         let mut init = self.command("initdb");
         init.args(["--auth=trust", "--username=postgres", "--encoding=UTF8", "--locale=C"]);
         process::quietly(init.arg("--no-sync"), &at.log("postgres-initdb"))?;
-        // What it keeps is thrown away, so it need not be durable. The tests of outages have one of their own.
+        // The data is temporary, so it need not be durable. The tests of outages start their own server.
         let mut server = self.command("postgres");
         server.args(["-p", &port.to_string(), "-h", "127.0.0.1"]);
         for setting in ["unix_socket_directories=", "fsync=off", "max_connections=200"] {
@@ -133,7 +133,7 @@ impl Cluster {
     }
 }
 
-/// Also when the tests have failed.
+/// Stops the server, even after failed tests.
 impl Drop for Cluster {
     fn drop(&mut self) {
         let mut stop = self.command("pg_ctl");
@@ -148,7 +148,8 @@ impl Drop for Cluster {
     }
 }
 
-/// Under the target directory; as another user, who may not even enter that, among the temporary files.
+/// Creates the folder: under the target directory, or, for another user, under the temporary files. That user may have
+/// no access to the target directory.
 fn folder(at: &Workspace, user: Option<&str>) -> Outcome<PathBuf> {
     let name = format!("candor-postgres-{}", std::process::id());
     let folder = match user {
@@ -162,7 +163,7 @@ fn folder(at: &Workspace, user: Option<&str>) -> Outcome<PathBuf> {
     Ok(folder)
 }
 
-/// The folder of `initdb` and `pg_ctl`, the latest where there are several.
+/// Returns the folder of `initdb` and `pg_ctl`: the newest, if there are several.
 fn programs() -> Option<PathBuf> {
     let has_both = |folder: &PathBuf| {
         ["initdb", "pg_ctl"].iter().all(|program| folder.join(program).is_file())
@@ -178,7 +179,7 @@ fn programs() -> Option<PathBuf> {
     of_debian.iter().rev().map(|folder| folder.join("bin")).find(has_both)
 }
 
-/// Who it runs as: PostgreSQL refuses to be root.
+/// Returns the user that runs the server, because PostgreSQL refuses to run as root.
 fn user() -> Outcome<Option<&'static str>> {
     if !apt::is_root()? {
         return Ok(None);

@@ -1,4 +1,4 @@
-//! Running other programs: quiet while they succeed, complete when they fail.
+//! Runs other programs. Prints little if they succeed, and everything if they fail.
 
 use std::fs::{self, File};
 use std::io::{self, Write as _};
@@ -6,14 +6,13 @@ use std::path::Path;
 use std::process::{Command, ExitStatus};
 use std::time::Instant;
 
-/// An error is a message for the person at the terminal; no code tells one from another.
+/// An error is a message for the developer at the terminal. No code distinguishes errors.
 pub(crate) type Outcome<T = ()> = Result<T, String>;
 
-/// How much of a failed program's output goes to the terminal; the rest stays in its log.
+/// Maximum lines of a failed program's output on the terminal. The log has all of it.
 const SHOWN_LINES: usize = 200;
 
-/// Prints `── what … 41 s` around the work: the first half before, so that a long step shows
-/// what it is busy with.
+/// Prints `── what … 41 s` around the work. The first half comes before it, so that a long step shows what runs.
 pub(crate) fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome<T> {
     print!("── {what} … ");
     io::stdout().flush().ok();
@@ -24,8 +23,7 @@ pub(crate) fn timed<T>(what: &str, work: impl FnOnce() -> Outcome<T>) -> Outcome
     outcome
 }
 
-/// Runs the command with its output in `log`; a failure carries the end of that output and
-/// the line that repeats the command alone.
+/// Runs the command with its output in `log`. The error has the end of that output, and the line that repeats the command.
 pub(crate) fn quietly(command: &mut Command, log: &Path) -> Outcome {
     let status = logged(command, log)?;
     if status.success() {
@@ -38,7 +36,7 @@ pub(crate) fn quietly(command: &mut Command, log: &Path) -> Outcome {
     ))
 }
 
-/// Runs the command with its output in `log`, for callers that judge its end themselves.
+/// Runs the command with its output in `log`. The calling function checks the exit status.
 pub(crate) fn logged(command: &mut Command, log: &Path) -> Outcome<ExitStatus> {
     let (out, err) = create(log)
         .and_then(|file| Ok((file.try_clone()?, file)))
@@ -46,7 +44,7 @@ pub(crate) fn logged(command: &mut Command, log: &Path) -> Outcome<ExitStatus> {
     command.stdout(out).stderr(err).status().map_err(|e| not_started(command, &e))
 }
 
-/// What the command prints on stdout.
+/// Returns what the command prints on stdout.
 pub(crate) fn answer(command: &mut Command) -> Outcome<String> {
     let output = command.output().map_err(|e| not_started(command, &e))?;
     if !output.status.success() {
@@ -61,7 +59,7 @@ pub(crate) fn answer(command: &mut Command) -> Outcome<String> {
         .map_err(|e| format!("`{}` does not answer in UTF-8: {e}", line_of(command)))
 }
 
-/// A new file, with the directories above it.
+/// Creates a file, and the directories above it.
 pub(crate) fn create(path: &Path) -> io::Result<File> {
     if let Some(parent) = path.parent() {
         fs::create_dir_all(parent)?;
@@ -69,7 +67,7 @@ pub(crate) fn create(path: &Path) -> io::Result<File> {
     File::create(path)
 }
 
-/// The last lines of a log, and where the whole of it is.
+/// Returns the last lines of a log, and the path of the log.
 pub(crate) fn end_of(log: &Path) -> String {
     let bytes = fs::read(log).unwrap_or_default();
     let text = String::from_utf8_lossy(&bytes);
@@ -88,7 +86,7 @@ pub(crate) fn not_started(command: &Command, error: &io::Error) -> String {
     format!("cannot start `{program}`: {error}; install it, or put it on the PATH, and repeat")
 }
 
-/// The command as a line for a shell. It is derived from what ran, so that the two cannot differ.
+/// Returns the command as a line for a shell. It is derived from the command that ran, so the two cannot differ.
 fn line_of(command: &Command) -> String {
     let settings = command.get_envs().filter_map(|(name, value)| {
         let value = quoted(&value?.to_string_lossy());
@@ -114,7 +112,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_command_is_printed_as_a_shell_would_take_it() {
+    fn command_is_printed_as_shell_input() {
         let mut command = Command::new("cargo");
         command.args(["doc", "--no-deps", ""]).env("RUSTDOCFLAGS", "-D warnings");
 

@@ -1,4 +1,4 @@
-//! Pinned packages of PyPI, under the target directory.
+//! Pinned PyPI packages, under the target directory.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -9,11 +9,11 @@ use crate::process::{self, Outcome};
 /// A Python that finds its packages.
 pub(crate) struct Python {
     pub(crate) program: PathBuf,
-    /// A directory of packages for its path, where there is no virtual environment.
+    /// The directory of packages for `PYTHONPATH`, if there is no virtual environment.
     pub(crate) packages: Option<PathBuf>,
 }
 
-/// Installs what a file of requirements names, if it is not there.
+/// Installs the packages of a requirements file if they are missing.
 pub(crate) fn ensure(what: &str, requirements: &str, place: &Path) -> Outcome<Python> {
     let wanted =
         fs::read_to_string(requirements).map_err(|e| format!("cannot read {requirements}: {e}"))?;
@@ -33,7 +33,7 @@ pub(crate) fn ensure(what: &str, requirements: &str, place: &Path) -> Outcome<Py
             complete(&venv, &wanted)?;
             return Ok(in_venv);
         }
-        // Some systems have Python without the part that makes virtual environments.
+        // On some systems, Python cannot create virtual environments.
         clear(&packages)?;
         pip(&beside.program, requirements, Some(&packages), &log)?;
         complete(&packages, &wanted)?;
@@ -64,7 +64,7 @@ fn pip(python: &Path, requirements: &str, target: Option<&Path>, log: &Path) -> 
     process::quietly(&mut pip, log)
 }
 
-/// The list of what is there is written last: an install that was interrupted has none.
+/// Writes the list of installed packages. It comes last, so an interrupted installation has none.
 fn complete(directory: &Path, wanted: &str) -> Outcome {
     let list = directory.join("complete.txt");
     fs::write(&list, wanted).map_err(|e| format!("cannot write {}: {e}", list.display()))

@@ -1,4 +1,4 @@
-//! Where the repository and its target directory are.
+//! The paths of the repository and its target directory.
 
 use std::env;
 use std::path::PathBuf;
@@ -8,15 +8,15 @@ use serde_json::Value;
 
 use crate::process::{self, Outcome};
 
-/// The places every command works in.
+/// The paths that every command uses.
 pub(crate) struct Workspace {
-    /// Cargo's own answer: `CARGO_TARGET_DIR` and `build.target-dir` may move it.
+    /// The target directory as cargo reports it: `CARGO_TARGET_DIR` and `build.target-dir` can move it.
     pub(crate) target: PathBuf,
 }
 
 impl Workspace {
-    /// Makes the repository's root the current directory, so that a command means the same
-    /// from wherever it was called, and so that a failing one can be repeated as printed.
+    /// Makes the repository's root the current directory. A command then means the same in every directory, and a
+    /// developer can repeat a printed command.
     pub(crate) fn enter() -> Outcome<Self> {
         let manifest_dir = env::var_os("CARGO_MANIFEST_DIR")
             .map(PathBuf::from)
@@ -35,20 +35,20 @@ impl Workspace {
         Ok(Self { target: target.into() })
     }
 
-    /// Gigabytes that are free where things are built, as far as `df` can tell: full disks show themselves as the oddest errors.
+    /// Returns the free gigabytes on the disk of the target directory, if `df` reports them. A full disk causes misleading errors.
     pub(crate) fn free_gigabytes(&self) -> Option<f64> {
         let existing = self.target.ancestors().find(|folder| folder.exists())?;
         let said = process::answer(Command::new("df").arg("-Pk").arg(existing)).ok()?;
         available(&said).map(|kilobytes| kilobytes / 1e6)
     }
 
-    /// Where the output of a quiet command is kept.
+    /// Returns the path of a command's log.
     pub(crate) fn log(&self, name: &str) -> PathBuf {
         self.target.join("xtask").join(format!("{name}.log"))
     }
 }
 
-/// Kilobytes, from what `df -Pk` prints: a heading, then a line with the figure in its fourth column.
+/// Returns the free kilobytes from the output of `df -Pk`: a heading, then a line with the figure in its fourth column.
 fn available(said: &str) -> Option<f64> {
     said.lines().nth(1)?.split_ascii_whitespace().nth(3)?.parse().ok()
 }
@@ -58,7 +58,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_free_is_read_from_its_column() {
+    fn free_space_is_read_from_its_column() {
         let said = "Filesystem 1024-blocks Used Available Capacity Mounted on\n/dev/vda 264000000 16000000 77000000 17% /\n";
         assert_eq!(available(said), Some(77e6));
         assert_eq!(available("df: no such file"), None);

@@ -47,7 +47,7 @@ fn anchors(text: &str) -> Vec<String> {
 }
 
 #[test]
-fn every_link_within_the_documents_leads_somewhere() {
+fn every_link_within_the_documents_resolves() {
     let mut followed = 0;
     for document in documents() {
         let text = fs::read_to_string(&document).unwrap();
@@ -92,7 +92,7 @@ fn sources() -> Vec<String> {
 }
 
 #[test]
-fn the_files_that_the_architecture_names_are_there() {
+fn files_named_in_the_architecture_exist() {
     let text = fs::read_to_string(root().join("ARCHITECTURE.md")).unwrap();
     let sources = sources();
     let named = prose(&text).flat_map(|line| line.split('`').skip(1).step_by(2));

@@ -1,5 +1,5 @@
 // A server with the official TypeScript SDK of the second generation, for `cargo xtask servers`: `peer.mjs stdio` or
-// `peer.mjs http`. Over HTTP it says on stderr at which port it listens.
+// `peer.mjs http`. Over HTTP it prints its port on stderr.
 
 import { createServer } from "node:http";
 import { once } from "node:events";
@@ -14,7 +14,7 @@ const object = (properties = {}) =>
 
 const text = (said) => ({ content: [{ type: "text", text: said }] });
 
-/** How many calls run that end only when they are taken back. */
+/** The number of running calls that end only when the client cancels them. */
 let started = 0;
 
 async function tellProgress(ctx, count) {

@@ -1,7 +1,7 @@
 """A server with the official Python SDK, for `cargo xtask servers`: `peer.py stdio` or `peer.py http`.
 
-Over HTTP it says on stderr at which port it listens. It has a little of everything, and gives its results in the three forms
-that such servers do: an object, a value in a box, and a value in a box that says so.
+Over HTTP it prints its port on stderr. It has a few features of each kind. Its results have the three forms that such servers
+use: an object, a wrapped value, and a wrapped value that is marked as wrapped.
 """
 
 import asyncio
@@ -52,13 +52,13 @@ def city(name: str) -> City:
 
 @server.tool(annotations=ToolAnnotations(destructive_hint=True, idempotent_hint=True, open_world_hint=False))
 def delete(name: str) -> str:
-    """Deletes, so it says"""
+    """Declares that it deletes"""
     return f"{name} is gone"
 
 
 @server.tool()
 def mystery() -> str:
-    """Says nothing of what it does"""
+    """Declares nothing about its effect"""
     return "done"
 
 
@@ -70,7 +70,7 @@ def fails() -> str:
 
 @server.tool(annotations=READS)
 async def steps(ctx: Context, count: int) -> str:
-    """Tells how far it is"""
+    """Reports its progress"""
     for done in range(1, count + 1):
         await ctx.report_progress(done, count, f"step {done}")
     return f"{count} steps"
@@ -81,7 +81,7 @@ started = 0
 
 @server.tool(annotations=READS)
 async def forever(ctx: Context) -> str:
-    """Has begun, and does not end by itself"""
+    """Starts, and does not end by itself"""
     global started
     started += 1
     try:
@@ -94,7 +94,7 @@ async def forever(ctx: Context) -> str:
 
 @server.tool(annotations=READS)
 def running() -> str:
-    """How many calls do not end"""
+    """Counts the calls that do not end"""
     return f"{started} are running"
 
 
@@ -118,7 +118,7 @@ def folders() -> ListRoots:
 
 @server.tool(annotations=READS)
 def greet(person: Annotated[Person, Resolve(person)]) -> str:
-    """Asks the person"""
+    """Asks the user"""
     return f"{person.greeting}, {person.name}!"
 
 

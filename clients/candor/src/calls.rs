@@ -1,4 +1,4 @@
-//! Calls: what they would do, who is asked about them, what comes of them, and how they are taken back.
+//! Calls: their effects, confirmations, results and cancellation.
 
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -12,10 +12,10 @@ use crate::Stage;
 use crate::check::{Checked, Mismatch, check, holds};
 use crate::peer::{Named, text};
 
-/// How often to ask again.
+/// The interval between two attempts.
 const A_MOMENT: Duration = Duration::from_millis(50);
 
-/// The call that reads goes well, without anybody being asked.
+/// Checks that the call that reads succeeds without a confirmation.
 pub(crate) async fn reads(stage: &Stage, client: &Client) -> Checked {
     let named = stage.peer.reads();
     let result = client.call_safely(&named.tool, named.arguments.clone()).await?;
@@ -23,17 +23,17 @@ pub(crate) async fn reads(stage: &Stage, client: &Client) -> Checked {
     holds(said.contains(named.text()), format!("it said {said:?}"))
 }
 
-/// What calls would do.
+/// Checks the effects of calls.
 pub(crate) async fn foresee(stage: &Stage, client: &Client) {
     let reads = stage.peer.reads();
-    check("foresees that a call only reads", async {
+    check("explains that a call only reads", async {
         let foreseen = client.explain(&reads.tool, &reads.arguments).await?;
         let good = foreseen.hints.is_read_only() && foreseen.basis == EffectSource::Declared;
         holds(good && foreseen.judgement == Verdict::Allow, format!("foresees {foreseen:?}"))
     })
     .await;
     if let Some(adds) = stage.peer.call("adds") {
-        check("foresees that a call adds", async {
+        check("explains that a call adds", async {
             let foreseen = client.explain(&adds.tool, &adds.arguments).await?;
             let hints = foreseen.hints;
             holds(!hints.is_read_only() && !hints.is_destructive(), format!("{hints:?}"))
@@ -41,7 +41,7 @@ pub(crate) async fn foresee(stage: &Stage, client: &Client) {
         .await;
     }
     if let Some(mystery) = stage.peer.call("undeclared") {
-        check("assumes the worst of a tool that declares nothing", async {
+        check("assumes the worst case for a tool that declares nothing", async {
             let foreseen = client.explain(&mystery.tool, &mystery.arguments).await?;
             let good = foreseen.hints == Hints::WORST && foreseen.basis == EffectSource::Nothing;
             holds(good && foreseen.judgement == Verdict::Ask, format!("foresees {foreseen:?}"))
@@ -50,11 +50,11 @@ pub(crate) async fn foresee(stage: &Stage, client: &Client) {
     }
 }
 
-/// Who is asked.
+/// Checks which calls need confirmation.
 pub(crate) async fn ask(stage: &Stage, client: &Client) {
-    check("calls what reads without asking", reads(stage, client)).await;
+    check("runs a call that reads without a confirmation", reads(stage, client)).await;
     let reading = stage.peer.reads();
-    check("asks about everything that a stranger does", async {
+    check("confirms every call of an untrusted server", async {
         let stranger = stage.connect(Trust::Untrusted).await?;
         let foreseen = stranger.explain(&reading.tool, &reading.arguments).await?;
         holds(foreseen.hints == Hints::WORST, format!("believes it: {:?}", foreseen.hints))?;
@@ -70,7 +70,7 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
     .await;
     for part in ["destroys", "undeclared"] {
         let Some(named) = stage.peer.call(part) else { continue };
-        check(&format!("asks before it calls what {part}"), async {
+        check(&format!("confirms a call before it runs ({part})"), async {
             let made = named.get("makes").map(|path| text(path).to_owned());
             let is_made = || made.as_ref().is_none_or(|path| std::path::Path::new(path).exists());
             refused(client, &named).await?;
@@ -95,7 +95,7 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
     }
 }
 
-/// Without a yes nothing is called.
+/// Checks that the client sends nothing without a confirmation.
 async fn refused(client: &Client, named: &Named) -> Checked {
     let call = || client.call_safely(&named.tool, named.arguments.clone());
     match call().await {
@@ -108,7 +108,7 @@ async fn refused(client: &Client, named: &Named) -> Checked {
     }
 }
 
-/// What comes of calls.
+/// Checks the results of calls.
 pub(crate) async fn call(stage: &Stage, client: &Client) {
     let yes = |named: &Named| {
         client.call_safely(&named.tool, named.arguments.clone()).confirm(|_| async { true })
@@ -123,7 +123,7 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
     })
     .await;
     if let Some(broken) = stage.peer.call("broken") {
-        check("does not pass on what the schema does not promise", async {
+        check("refuses a result that does not match its schema", async {
             match yes(&broken).await {
                 Err(Error::ResultInvalid { .. }) => Ok(()),
                 other => Err(Mismatch(format!("{other:?}"))),
@@ -132,13 +132,13 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
         .await;
     }
     if let Some(fails) = stage.peer.call("fails") {
-        check("hears that a tool has failed", async {
+        check("returns the failure of a tool", async {
             let result = yes(&fails).await?;
             holds(result.is_error() && !result.text().is_empty(), format!("{result:?}"))
         })
         .await;
     }
-    check("does not send what does not fit, nor to nobody", async {
+    check("sends neither invalid arguments nor calls of unknown tools", async {
         let misfit = stage.peer.call("misfit").expect("a misfit in peers.json");
         match yes(&misfit).await {
             Err(Error::InvalidArguments(_)) => {}
@@ -152,7 +152,7 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
         }
     })
     .await;
-    check("refuses a key that the server would not keep", async {
+    check("refuses a key if the server does not support keys", async {
         let reading = stage.peer.reads();
         let call = client.call_safely(&reading.tool, reading.arguments.clone()).key("k");
         match (client.has_keys(), call.await) {
@@ -161,13 +161,13 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
         }
     })
     .await;
-    check("makes twenty calls at once", async {
+    check("runs twenty calls at once", async {
         let all = join_all((0..20).map(|_| reads(stage, client)));
         all.await.into_iter().collect::<Checked>()
     })
     .await;
     let Some(progress) = stage.peer.call("progress") else { return };
-    check("hears how far a call has come", async {
+    check("receives the progress of a call", async {
         let heard = Arc::new(Mutex::new(Vec::new()));
         let hear = heard.clone();
         let call =
@@ -183,17 +183,17 @@ pub(crate) async fn call(stage: &Stage, client: &Client) {
     .await;
 }
 
-/// What the server asks meanwhile is answered.
+/// Checks that the client answers the server's questions during a call.
 pub(crate) async fn answer(stage: &Stage, client: &Client) {
     for named in stage.peer.calls("asks") {
-        check(&format!("answers what {} asks", named.tool), async {
+        check(&format!("answers the questions of {}", named.tool), async {
             loop {
                 stage.asked.lock().expect("no holder panics").clear();
                 let call = client.call_safely(&named.tool, named.arguments.clone());
                 let result = call.confirm(|_| async { true }).await?;
                 let said = result.text();
                 if !said.contains(named.text()) {
-                    // Some ask in their own time; the check's own time ends the wait.
+                    // Some servers ask later. The time limit of the check ends the wait.
                     holds(named.get("later").is_some(), format!("it said {said:?}"))?;
                     tokio::time::sleep(A_MOMENT).await;
                     continue;
@@ -207,10 +207,10 @@ pub(crate) async fn answer(stage: &Stage, client: &Client) {
     }
 }
 
-/// A call that nobody waits for any more is taken back, and the server goes on.
+/// Checks that the client cancels a call whose future is dropped, and that the server keeps running.
 pub(crate) async fn take_back(stage: &Stage, client: &Client) {
     let Some(endless) = stage.peer.call("endless") else { return };
-    check("takes back a call, and the server goes on", async {
+    check("cancels a call, and the server keeps running", async {
         for _ in 0..3 {
             let begun = Arc::new(Notify::new());
             let tell = begun.clone();
@@ -226,8 +226,8 @@ pub(crate) async fn take_back(stage: &Stage, client: &Client) {
     })
     .await;
     let Some(running) = stage.peer.call("running") else { return };
-    check("what it took back has ended at the server", async {
-        // The check's own time ends the wait.
+    check("a cancelled call has ended at the server", async {
+        // The time limit of the check ends the wait.
         while !client.call(&running.tool, json!({})).await?.text().contains(running.text()) {
             tokio::time::sleep(A_MOMENT).await;
         }

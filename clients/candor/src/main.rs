@@ -1,4 +1,4 @@
-//! Candor's client with a server that others wrote, from the first question to the last process.
+//! Runs Candor's client against a server that others wrote, from the connection to the end of the last process.
 //!
 //! ```text
 //! candor-peers NAME legacy|modern FOLDER URL
@@ -7,12 +7,12 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `main` | the checks in their order |
-//! | `calls` | what a call does, who is asked, what comes of it |
+//! | `main` | the checks, in order |
+//! | `calls` | effects, confirmations, results and cancellation of calls |
 //! | `reading` | resources, prompts, completion |
-//! | `peer` | `peers.json`: what is known of each server |
-//! | `process` | which processes are left |
-//! | `../../check` | one line per check, each bounded |
+//! | `peer` | `peers.json`: the facts about each server |
+//! | `process` | the remaining processes |
+//! | `../../check` | one line and one time limit per check |
 
 #![allow(clippy::print_stdout, reason = "what it checks is what it prints")]
 
@@ -33,16 +33,16 @@ use candor_client::{Client, ClientLimits, Connect, ElicitReply, Era, Program, Tr
 use check::{Checked, check, holds};
 use peer::{Peer, text, texts};
 
-/// What the model says to everything.
+/// The model's answer to every question.
 const ANSWER: &str = "a model's answer";
 
-/// A server, the way to it, and what it has asked.
+/// A server, how to connect to it, and its questions.
 pub(crate) struct Stage {
     pub(crate) peer: Peer,
-    /// What the server asked the person and the model.
+    /// The server's questions to the user and the model.
     pub(crate) asked: Arc<Mutex<Vec<String>>>,
     era: Era,
-    /// The era is told, and not found out.
+    /// The client is given the era, and does not detect it.
     told: bool,
     folder: String,
     place: Vec<String>,
@@ -60,7 +60,7 @@ async fn main() {
         peer: Peer::read(name, folder),
         asked: Arc::default(),
         era,
-        // A server of one era is found to be of it. One of both is found to be modern, and told to be legacy.
+        // The client detects the era. If a server speaks both, the client detects the modern era, and is given the legacy era.
         told: era == Era::Legacy && ["python", "rmcp", "typescript"].contains(&name.as_str()),
         folder: folder.clone(),
         place: place.to_vec(),
@@ -88,7 +88,7 @@ impl Stage {
         }
     }
 
-    /// Connects, as a host that can answer everything.
+    /// Connects as a host that can answer every question.
     pub(crate) async fn connect(&self, trust: Trust) -> Checked<Client> {
         let (asked, form) = (self.asked.clone(), self.peer.form());
         let person = move |question: candor_client::Elicitation| {
@@ -104,7 +104,7 @@ impl Stage {
         };
         let mut connect = self.way().trust(trust).on_elicit(person).on_sample(model);
         connect = connect.roots([Root::new(format!("file://{}", self.folder))]);
-        // A busy machine makes nobody old.
+        // On a busy machine, a slow answer does not mean that the server is of the legacy era.
         let mut limits = ClientLimits::default();
         limits.probe = Duration::from_secs(15);
         connect = connect.limits(limits);
@@ -115,7 +115,7 @@ impl Stage {
     }
 
     async fn arrive(&self) -> Client {
-        let client = check("connects and learns who answers", async {
+        let client = check("connects and identifies the server", async {
             let client = self.connect(Trust::Trusted).await?;
             holds(client.era() == self.era, format!("it speaks {}", client.revision().as_str()))?;
             let name = client.server().map(|server| server.name);
@@ -140,24 +140,24 @@ impl Stage {
         client
     }
 
-    /// Hangs up, comes back, and leaves no process behind.
+    /// Closes the client, connects again, and checks that no process is left.
     async fn leave(&self, client: Client) {
         let program = !self.place[0].starts_with("http:");
         let started = process::descendants();
-        check("hangs up, and nothing is left behind", async {
+        check("closes, and leaves no process behind", async {
             let looks = Path::new("/proc").exists();
             holds(!program || !looks || !started.is_empty(), "it has started no program")?;
             client.close().await;
             process::must_be_gone(&started)
         })
         .await;
-        check("comes back after it has hung up", async {
+        check("connects again after it closed", async {
             calls::reads(self, &client).await?;
             client.close().await;
             Ok(())
         })
         .await;
-        check("leaves nothing behind if it is only dropped", async {
+        check("leaves no process behind if it is only dropped", async {
             let another = self.connect(Trust::Trusted).await?;
             let started = process::descendants();
             drop(another);

@@ -1,8 +1,8 @@
-//! What is known of a server that others wrote: its part of `peers.json`.
+//! The facts about a server that others wrote: its part of `peers.json`.
 
 use serde_json::{Map, Value};
 
-/// A server's part, with `FOLDER` replaced by the folder that it may see.
+/// A server's part. `FOLDER` is replaced by the folder that the server may see.
 pub(crate) struct Peer(Value);
 
 /// A call that the file names.
@@ -29,7 +29,7 @@ impl Peer {
         self.get(part).map(named)
     }
 
-    /// The call that every server has: one that reads.
+    /// Returns the call that every server has: one that reads.
     pub(crate) fn reads(&self) -> Named {
         self.call("reads").expect("every server has a call that reads")
     }
@@ -38,7 +38,7 @@ impl Peer {
         self.get(part).and_then(Value::as_array).into_iter().flatten().map(named).collect()
     }
 
-    /// What the person fills in.
+    /// Returns the values that the user enters into a form.
     pub(crate) fn form(&self) -> Map<String, Value> {
         self.get("form").and_then(Value::as_object).cloned().unwrap_or_default()
     }

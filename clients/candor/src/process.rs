@@ -1,14 +1,14 @@
-//! Which processes there are beneath this one.
+//! The descendants of this process.
 
 use std::fs;
 use std::time::Duration;
 
 use crate::check::{Checked, holds};
 
-/// How often to look again.
+/// The interval between two checks.
 const A_MOMENT: Duration = Duration::from_millis(20);
 
-/// The ids of all processes that this one has started, and of those that they have started. Empty where there is no `/proc`.
+/// Returns the ids of all descendants of this process. Empty if there is no `/proc`.
 pub(crate) fn descendants() -> Vec<u32> {
     let all: Vec<(u32, u32)> = fs::read_dir("/proc")
         .into_iter()
@@ -28,23 +28,23 @@ pub(crate) fn descendants() -> Vec<u32> {
     found.split_off(1)
 }
 
-/// The parent of a process that runs. One that has ended and is not yet looked after does not.
+/// Returns the parent of a running process. A zombie process does not count as running.
 fn parent(id: u32) -> Option<u32> {
     let stat = fs::read_to_string(format!("/proc/{id}/stat")).ok()?;
-    // `ID (NAME) STATE PARENT …`, and the name may have anything in it.
+    // `ID (NAME) STATE PARENT …`. The name may contain any character.
     let mut rest = stat.rsplit_once(')')?.1.split_whitespace();
     let state = rest.next()?;
     rest.next()?.parse().ok().filter(|_| state != "Z")
 }
 
-/// Waits until none of them is there; whoever calls bounds the time.
+/// Waits until all of them have ended. The calling check limits the time.
 pub(crate) async fn gone(ids: &[u32]) {
     while ids.iter().any(|id| parent(*id).is_some()) {
         tokio::time::sleep(A_MOMENT).await;
     }
 }
 
-/// None of them is there, at once.
+/// Fails if one of them still runs.
 pub(crate) fn must_be_gone(ids: &[u32]) -> Checked {
     let left: Vec<&u32> = ids.iter().filter(|id| parent(**id).is_some()).collect();
     holds(left.is_empty(), format!("left behind: {left:?}"))

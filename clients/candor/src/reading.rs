@@ -1,4 +1,4 @@
-//! What there is to read: resources, what stands beneath them, prompts, completion.
+//! Reads: resources and their children, prompts, completion.
 
 use candor_client::types::CompleteReference;
 use candor_client::{Client, Error, bytes_of};
@@ -10,7 +10,7 @@ use crate::peer::{text, texts};
 
 pub(crate) async fn resources(stage: &Stage, client: &Client) {
     let Some(known) = stage.peer.get("resources") else {
-        check("says that there are no resources", async {
+        check("reports that the server has no resources", async {
             match client.resources().await {
                 Err(Error::Unsupported(_)) => Ok(()),
                 other => Err(Mismatch(format!("{other:?}"))),
@@ -40,14 +40,14 @@ pub(crate) async fn resources(stage: &Stage, client: &Client) {
         Ok(())
     })
     .await;
-    check("says what a resource is, and that nobody knows what is beneath", async {
+    check("returns metadata, and that the children are unknown", async {
         let uri = text(&known["text"]["uri"]);
         let resource = client.metadata(uri).await?;
         holds(resource.uri == uri, format!("{resource:?}"))?;
         holds(client.children(uri).await?.is_none(), "it lists what is beneath")
     })
     .await;
-    check("hears that there is no such resource", async {
+    check("returns the error for a missing resource", async {
         match client.read(text(&known["missing"])).await {
             Err(Error::Server(_)) => Ok(()),
             other => Err(Mismatch(format!("{other:?}"))),
@@ -58,7 +58,7 @@ pub(crate) async fn resources(stage: &Stage, client: &Client) {
 
 pub(crate) async fn prompts(stage: &Stage, client: &Client) {
     if let Some(known) = stage.peer.get("prompt") {
-        check("lists prompts and fills one in", async {
+        check("lists prompts and gets one", async {
             let name = text(&known["name"]);
             let prompts = client.prompts().await?;
             holds(prompts.iter().any(|prompt| prompt.name == name), format!("{prompts:?}"))?;

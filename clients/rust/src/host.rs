@@ -1,5 +1,5 @@
-//! What stands behind the client: a person, a model, folders. They answer as the story says. And
-//! an ear for what the server tells without being asked.
+//! The host of the client: a user, a model and folders, which answer as the story says. It also receives the
+//! server's notifications.
 
 #![allow(deprecated, reason = "the model and the folders are deprecated, and still to be served")]
 
@@ -17,15 +17,15 @@ use tokio::sync::mpsc::UnboundedSender;
 
 pub(crate) struct Host {
     pub(crate) story: Value,
-    /// The person's questions of the check that runs.
+    /// The server's questions to the user in the current check.
     pub(crate) asked: Mutex<Vec<Value>>,
-    /// The SDK asks for the progress of every call, and shows it in one place.
+    /// Progress. The SDK requests it for every call, and delivers all of it in one place.
     pub(crate) progress: UnboundedSender<Value>,
-    /// Changes of the legacy era; those of the modern one come with their subscription.
+    /// Changes in the legacy era. In the modern era, they arrive through a subscription.
     pub(crate) changes: UnboundedSender<Change>,
 }
 
-/// What the server tells about.
+/// A change that the server reports.
 #[derive(Debug, PartialEq)]
 pub(crate) enum Change {
     Tools,
@@ -40,14 +40,14 @@ impl Host {
     }
 }
 
-/// The story's JSON as what the SDK wants.
+/// Converts the story's JSON into a type of the SDK.
 fn typed<T: serde::de::DeserializeOwned>(value: Value) -> Result<T, ErrorData> {
     serde_json::from_value(value).map_err(|e| ErrorData::internal_error(e.to_string(), None))
 }
 
 impl ClientHandler for Host {
     fn get_info(&self) -> ClientConfig {
-        // The SDK has a builder for these, but only together with its server.
+        // The SDK has a builder for these only if its server is enabled.
         let mut capabilities = ClientCapabilities::default();
         capabilities.elicitation = Some(Default::default());
         capabilities.sampling = Some(Default::default());
@@ -99,7 +99,7 @@ impl ClientHandler for Host {
     ) {
         let mut said = json!(params);
         said.as_object_mut().expect("parameters are an object").remove("progressToken");
-        // Nobody listens any more once the story is over.
+        // The receiver is gone after the end of the story.
         self.progress.send(said).ok();
     }
 

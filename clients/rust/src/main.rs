@@ -1,4 +1,4 @@
-//! The story that every official client goes through, for the Rust SDK `rmcp`.
+//! Runs the story of all official clients with the Rust SDK `rmcp`.
 //!
 //! ```text
 //! candor-interop legacy|modern stdio|http PROGRAM|URL story.json
@@ -6,10 +6,10 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `main` | the story in its order, and what of it needs code |
+//! | `main` | the story, in order, and the checks that need code |
 //! | `step` | one check of `story.json` |
-//! | `host` | what stands behind the client |
-//! | `../../check` | one line per check, each bounded |
+//! | `host` | the host of the client |
+//! | `../../check` | one line and one time limit per check |
 
 #![allow(clippy::print_stdout, reason = "what it checks is what it prints")]
 
@@ -40,13 +40,13 @@ use step::equal;
 
 const WATCHED: &str = "test://watched-resource";
 
-/// Longer than a step of the tool `wait`, several times: time enough for a stray message to arrive.
+/// Several times as long as a step of the tool `wait`, so that a stray message has time to arrive.
 const A_WHILE: Duration = Duration::from_millis(300);
 
-/// The SDK gives a server three seconds to end by itself before it kills it.
+/// The SDK gives a server three seconds to end before it kills the server.
 const SOON: Duration = Duration::from_millis(1500);
 
-/// The SDK's client with the ears of its host.
+/// The SDK's client, with the receivers of its host.
 pub(crate) struct Client {
     sdk: RunningService<RoleClient, Host>,
     progress: UnboundedReceiver<Value>,
@@ -54,7 +54,7 @@ pub(crate) struct Client {
 }
 
 impl Client {
-    /// What the person was asked since this was called last.
+    /// Returns the questions to the user since the last call of this function.
     fn asked(&self) -> Vec<Value> {
         std::mem::take(&mut self.sdk.service().asked.lock().expect("no holder panics"))
     }
@@ -71,7 +71,7 @@ impl Client {
     }
 }
 
-/// One thread, so that the SDK hands over notifications in the order of their arrival.
+/// One thread, so that the SDK delivers notifications in order.
 #[tokio::main(flavor = "current_thread")]
 async fn main() {
     let words: Vec<String> = std::env::args().skip(1).collect();
@@ -109,7 +109,7 @@ async fn open(story: &Value, era: &str, transport: &str, place: &str) -> Checked
         progress: progress_in,
         changes: changes_in,
     };
-    // `Auto` must find the modern era by itself; that it did is seen in the revision.
+    // `Auto` must detect the modern era. The revision proves that it did.
     let lifecycle = match era {
         "modern" => ClientLifecycleMode::Auto {
             preferred_versions: vec![ProtocolVersion::V_2026_07_28],
@@ -148,7 +148,7 @@ async fn follow_all(story: &Value, client: &mut Client, era: &str) {
 async fn take_back(client: &mut Client) {
     check("takes a call back", async {
         let call = serde_json::from_value(json!({"name": "wait", "arguments": {"steps": 600}}))?;
-        // Dropping the future is taking back: the SDK tells the server.
+        // To drop the future cancels the call: the SDK notifies the server.
         tokio::select! {
             ended = client.sdk.call_tool(call) => Err(Mismatch(format!("the call ended: {ended:?}"))),
             said = client.progress.recv() => holds(said.is_some(), "the connection has ended"),
@@ -160,7 +160,7 @@ async fn take_back(client: &mut Client) {
     })
     .await;
     check("hears no more of a call that was taken back", async {
-        // What was on its way has arrived by now.
+        // Earlier messages have arrived by now.
         while client.progress.try_recv().is_ok() {}
         sleep(A_WHILE).await;
         holds(client.progress.try_recv().is_err(), "it still heard of its progress")
@@ -168,7 +168,7 @@ async fn take_back(client: &mut Client) {
     .await;
 }
 
-/// Where changes are heard: each era has its way.
+/// The source of changes, which depends on the era.
 enum Ear {
     Session,
     Subscription(Box<Subscription>),
@@ -237,7 +237,7 @@ async fn listen(client: &mut Client, modern: bool) {
             Ear::Subscription(subscription) => subscription.cancel().await?,
             Ear::Session => client.sdk.unsubscribe(UnsubscribeRequestParams::new(WATCHED)).await?,
         }
-        // The SDK does not wait until the server knows.
+        // The SDK does not wait until the server has processed this.
         sleep(A_WHILE).await;
         client.text("test_touch_resource", &nothing, resource_changed).await?;
         sleep(A_WHILE).await;

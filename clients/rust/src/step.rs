@@ -1,4 +1,4 @@
-//! One check of `story.json`: what to ask, and what to expect.
+//! One check of `story.json`: the request and the expected result.
 
 use rmcp::service::ServiceError;
 use serde_json::{Map, Value, json};
@@ -6,7 +6,7 @@ use serde_json::{Map, Value, json};
 use crate::Client;
 use crate::check::{Checked, Mismatch, holds};
 
-/// Follows the step and compares what came of it.
+/// Runs the step and compares its result.
 pub(crate) async fn follow(step: &Value, client: &mut Client, era: &str) -> Checked {
     client.asked();
     while client.progress.try_recv().is_ok() {}
@@ -35,7 +35,7 @@ pub(crate) async fn follow(step: &Value, client: &mut Client, era: &str) -> Chec
     Ok(())
 }
 
-/// Why there is no answer: the SDK has none, or the story is not to be read.
+/// Why there is no answer: the SDK failed, or the story is invalid.
 #[derive(Debug)]
 enum Failure {
     Sdk(ServiceError),
@@ -63,7 +63,7 @@ impl Failure {
     }
 }
 
-/// Sends what the step asks for; gives what it is judged by.
+/// Sends the request of the step. Returns the part of the result that the check compares.
 async fn ask(step: &Value, client: &Client) -> Result<Value, Failure> {
     let sdk = &client.sdk;
     let named = |name: &Value| present([("name", name), ("arguments", &step["arguments"])]);
@@ -101,7 +101,7 @@ async fn ask(step: &Value, client: &Client) -> Result<Value, Failure> {
     Ok(Value::Null)
 }
 
-/// All of a list, one member of each item, or the item with a name.
+/// Returns all of a list, one member of each item, or the item with a name.
 fn chosen(items: Value, step: &Value) -> Value {
     if let Some(member) = step.get("each").and_then(Value::as_str) {
         return items.as_array().into_iter().flatten().map(|item| item[member].clone()).collect();
@@ -113,7 +113,7 @@ fn chosen(items: Value, step: &Value) -> Value {
     items
 }
 
-/// Resources have more members than the protocol has published, and the SDKs differ in what they leave out.
+/// Keeps the expected members: resources have members beyond the published protocol, and each SDK drops other ones.
 fn expected_members(items: Value, expected: &Value) -> Value {
     let Value::Array(items) = items else {
         return items;

@@ -1,16 +1,16 @@
-//! On what all this was measured: figures without it mean nothing.
+//! The machine of a measurement: figures mean nothing without it.
 
 use std::fs;
 use std::process::Command;
 
 use crate::process::{self, Outcome};
 
-/// The machine at one moment.
+/// The state of the machine at one moment.
 pub(super) struct Machine {
     facts: Vec<(&'static str, String)>,
-    /// Processes that wanted to run, on average over the last minute.
+    /// Runnable processes, on average over the last minute.
     load: String,
-    /// Ticks of all cores since the start, and those of them that the host gave to somebody else.
+    /// Ticks of all cores since the start, and how many of them the host gave to other guests.
     ticks: [u64; 2],
 }
 
@@ -20,7 +20,7 @@ impl Machine {
             process::answer(Command::new(program).args(arguments))
                 .map(|text| text.trim().to_owned())
         };
-        // None of these is worth failing for, but the compiler's version.
+        // Only a missing compiler version is an error.
         let or_unknown = |text: Outcome<String>| text.unwrap_or_else(|_| "unknown".to_owned());
         let cores = std::thread::available_parallelism().map_or(0, std::num::NonZero::get);
         let commit = or_unknown(ask("git", &["describe", "--always", "--dirty"]));
@@ -36,7 +36,7 @@ impl Machine {
         Ok(Self { facts, load, ticks: ticks() })
     }
 
-    /// What else the machine did meanwhile, as far as it can be known.
+    /// Returns what else the machine did meanwhile, if that is known.
     pub(super) fn disturbance(&self, after: &Self) -> String {
         let [all, stolen] = [0, 1].map(|i| after.ticks[i].saturating_sub(self.ticks[i]) as f64);
         let stolen = 100.0 * stolen / all.max(1.0);
@@ -57,11 +57,11 @@ fn processor() -> String {
     model.map_or_else(|| std::env::consts::ARCH.to_owned(), |(_, name)| name.to_owned())
 }
 
-/// All ticks and the stolen ones, from the first line of `/proc/stat`.
+/// Returns all ticks and the stolen ones, from the first line of `/proc/stat`.
 fn ticks() -> [u64; 2] {
     let stat = fs::read_to_string("/proc/stat").unwrap_or_default();
     let line = stat.lines().next().unwrap_or_default();
     let ticks: Vec<u64> = line.split_ascii_whitespace().skip(1).flat_map(str::parse).collect();
-    // What guests of our own have run is in the first two already.
+    // The first two columns already contain the time of our own guests.
     [ticks.iter().take(8).sum(), ticks.get(7).copied().unwrap_or_default()]
 }

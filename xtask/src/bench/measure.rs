@@ -1,4 +1,4 @@
-//! The runs of a row: in turns, so that what disturbs the machine disturbs both sides, and their medians.
+//! The runs of a row and their medians. The sides take turns, so that a disturbance affects both.
 
 use std::path::PathBuf;
 use std::process::Command;
@@ -10,35 +10,35 @@ use super::ten_lines;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// How much growth in the second half of the calls still counts as none.
+/// Maximum growth in the second half of the calls that counts as flat, in megabytes.
 const FLAT_MB: f64 = 1.0;
 
-/// A server that was kept from its core for more of a run than this leaves was disturbed by something else.
+/// If a server was on its core for a smaller share of a run than this, something else disturbed the run.
 const BUSY: f64 = 0.93;
 
-/// How often a run that was disturbed is repeated.
+/// Maximum repeats of a disturbed run.
 const REPEATS: usize = 3;
 
-/// The programs that measure, and how often they do.
+/// The programs that measure, and the number of their runs.
 pub(super) struct Bench<'a> {
     at: &'a Workspace,
     load: PathBuf,
     runs: usize,
-    /// For figures that one process can give only once.
+    /// Number of processes, for figures that a process has only once.
     starts: usize,
     cpu_ms: u32,
     stdio_calls: u32,
 }
 
-/// What came out of a row.
+/// The result of a row.
 pub(super) struct Measured {
     pub(super) ours: Series,
     pub(super) theirs: Option<(Series, Ratio)>,
     pub(super) good: bool,
 }
 
-/// Ours divided by theirs: the median of what each run and its neighbour give. A machine that is slow for a while is so
-/// for both of them.
+/// Ours divided by theirs: the median of the ratios of neighboring runs. A temporary slowdown of the machine
+/// affects both runs of a pair.
 pub(super) struct Ratio(pub(super) f64);
 
 /// The runs of one side.
@@ -46,7 +46,7 @@ pub(super) struct Series {
     pub(super) label: &'static str,
     pub(super) unit: &'static str,
     pub(super) values: Vec<f64>,
-    /// What each run printed, for whoever wants to know more.
+    /// What each run printed, for the details in the report.
     pub(super) printed: Vec<Value>,
 }
 
@@ -62,7 +62,7 @@ impl<'a> Bench<'a> {
         Self { runs: runs.unwrap_or(usual.runs), ..usual }
     }
 
-    /// How it was measured, in words.
+    /// Returns the method of measurement, in words.
     pub(super) fn method(&self) -> String {
         format!(
             "Medians of {} runs, the two sides in turns, a new server process for each run; the ratio is the median of the \
@@ -123,8 +123,8 @@ impl<'a> Bench<'a> {
         if figure == Figure::TimePerCall { self.stdio_calls } else { self.cpu_ms }
     }
 
-    /// A run whose server had its core to itself; after some attempts, the one that came closest. Whoever shares the core
-    /// shares its caches, and makes every call dearer.
+    /// Returns a run whose server had its core to itself, or after some attempts the run that came closest. Another process on the
+    /// core shares its caches, and makes every call more expensive.
     fn undisturbed(&self, side: &Side, amount: u32) -> Outcome<Value> {
         let mut best = self.run(side, amount)?;
         for _ in 0..REPEATS {
@@ -147,7 +147,8 @@ impl<'a> Bench<'a> {
     }
 }
 
-/// The share of a run during which the server was on its core. Over stdio nobody is always busy, and nobody asks.
+/// Returns the share of a run during which the server was on its core. Runs over stdio have no such figure, because
+/// both sides wait.
 fn busy(printed: &Value) -> f64 {
     printed["busy"].as_f64().unwrap_or(1.0)
 }
@@ -172,7 +173,7 @@ impl Series {
         Ok(())
     }
 
-    /// A series of one value that no run has printed.
+    /// Returns a series of one value that no run printed.
     pub(super) fn one(label: &'static str, unit: &'static str, value: f64) -> Self {
         Self { label, unit, values: vec![value], printed: Vec::new() }
     }
@@ -203,20 +204,20 @@ mod tests {
     }
 
     #[test]
-    fn the_median_ignores_the_run_that_was_disturbed() {
+    fn median_ignores_a_disturbed_run() {
         assert!((series(&[10.0, 90.0, 11.0]).median() - 11.0).abs() < 1e-9);
         assert!((series(&[10.0, 12.0]).median() - 11.0).abs() < 1e-9);
     }
 
     #[test]
-    fn a_slow_while_slows_both_and_leaves_the_ratio() {
+    fn slow_phase_leaves_the_ratio_unchanged() {
         let measured = Measured::ratio(series(&[5.0, 15.0, 6.0]), series(&[10.0, 30.0, 11.0]), 0.5);
 
         assert!(measured.theirs.is_some_and(|(_, Ratio(ratio))| (ratio - 0.5).abs() < 1e-9));
     }
 
     #[test]
-    fn a_ratio_is_good_up_to_its_bar() {
+    fn ratio_is_good_up_to_its_limit() {
         assert!(Measured::ratio(series(&[5.0]), series(&[10.0]), 0.5).good);
         assert!(!Measured::ratio(series(&[5.1]), series(&[10.0]), 0.5).good);
     }

@@ -1,14 +1,14 @@
-//! `cargo xtask bench`: candor side by side with others, as ratios.
+//! `cargo xtask bench`: compares Candor with other programs, as ratios.
 //!
-//! Build the programs of `bench/`, run each pair in turns, take medians, hold the ratios against the bars. A bar that is
-//! missed is reported and fails nothing: on a busy machine it may be the machine.
+//! It builds the programs of `bench/`, runs each pair in turns, takes medians, and compares the ratios with the bars. A
+//! missed bar is reported and fails nothing, because a busy machine may be the cause.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `rows` | what is compared with what, and the bars |
+//! | `rows` | the comparisons and their bars |
 //! | `measure` | the runs of a row, in turns, and their medians |
-//! | `ten_lines` | the smallest server, twice: its crates, its build |
-//! | `machine` | on what all this was measured |
+//! | `ten_lines` | the smallest server, twice: its crates and its build |
+//! | `machine` | the machine of the measurement |
 //! | `report` | the table, for the terminal and as Markdown |
 
 mod machine;
@@ -30,13 +30,13 @@ use rows::{ROWS, Row};
 /// What to run, and how thoroughly.
 #[derive(Default)]
 pub(crate) struct Choice {
-    /// One short run of each: for trying things out, not for figures.
+    /// One short run of each row, for a trial. Its figures mean nothing.
     quick: bool,
-    /// Runs of each side, if not the usual number: more of them see through a noisy machine.
+    /// Runs of each side, if not the usual number. More runs make up for a noisy machine.
     runs: Option<usize>,
-    /// Only rows whose name has this in it.
+    /// Only rows whose name contains this.
     only: Option<String>,
-    /// The row that takes minutes, too.
+    /// Includes the row that takes minutes.
     build_cpu: bool,
 }
 
@@ -79,7 +79,7 @@ impl Choice {
         Ok(rows)
     }
 
-    /// The command line that repeats this.
+    /// Returns the command line that repeats this.
     fn line(&self) -> String {
         let mut line = "cargo xtask bench".to_owned();
         for (option, given) in [("--quick", self.quick), ("--build-cpu", self.build_cpu)] {
@@ -92,7 +92,7 @@ impl Choice {
     }
 }
 
-/// False if a run failed. A bar that is missed is no failure.
+/// Returns false if a run failed. A missed bar is not a failure.
 pub(crate) fn run(at: &Workspace, choice: &Choice) -> Outcome<bool> {
     let rows = choice.rows()?;
     process::timed("build (cargo build --release -p candor-bench)", || build(at))?;
@@ -127,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_slow_row_runs_only_when_it_is_asked_for() {
+    fn slow_row_runs_only_on_request() {
         let names = |options: &[&str]| -> Vec<_> {
             let rows = Choice::from_options(options).unwrap().rows().unwrap();
             rows.iter().map(|row| row.name).collect()
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn a_report_says_how_to_repeat_it() {
+    fn report_has_the_command_to_repeat_the_run() {
         let options = ["--only", "stdio", "--quick", "--runs", "3"];
 
         assert_eq!(
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn a_row_that_does_not_exist_is_an_error() {
+    fn unknown_row_is_an_error() {
         assert!(Choice::from_options(&["--only", "nothing"]).unwrap().rows().is_err());
     }
 }

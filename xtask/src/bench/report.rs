@@ -6,16 +6,16 @@ use super::machine::Machine;
 use super::measure::{Measured, Ratio, Series};
 use super::rows::{Kind, Row};
 
-/// Everything that was measured.
+/// All measurements.
 pub(super) struct Report {
     command: String,
     method: String,
     pub(super) lines: Vec<Line>,
-    /// Rows that could not be measured, and why.
+    /// Rows without a measurement, and why.
     pub(super) failures: Vec<String>,
 }
 
-/// A row with what came out.
+/// A row with its result.
 pub(super) struct Line {
     name: &'static str,
     what: &'static str,
@@ -73,7 +73,7 @@ fn nothing() -> String {
 
 fn shown(series: &Series) -> String {
     let value = series.median();
-    // Three digits are what can be trusted, at best.
+    // At best, three digits are reliable.
     let digits = match value {
         _ if value.fract() == 0.0 => 0,
         v if v < 10.0 => 2,

@@ -1,8 +1,8 @@
-//! What is compared with what, and the bars: the design's, in its order.
+//! The comparisons and their bars: those of the design, in its order.
 
 /// One line of the table.
 pub(super) struct Row {
-    /// For `--only`.
+    /// The name for `--only`.
     pub(super) name: &'static str,
     pub(super) what: &'static str,
     pub(super) kind: Kind,
@@ -22,7 +22,7 @@ pub(super) enum Kind {
     BuildCpu { at_most: f64 },
 }
 
-/// A server, and what is asked of it.
+/// A server, and its work.
 pub(super) struct Side {
     pub(super) label: &'static str,
     /// The first argument of `bench-load`.
@@ -31,18 +31,18 @@ pub(super) struct Side {
     pub(super) server: &'static [&'static str],
 }
 
-/// What is read from a run.
+/// The figure that a run yields.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Figure {
-    /// CPU of the server per call, over HTTP; or of the client, where that is what is measured.
+    /// CPU of the server per call, over HTTP. In rows about clients, CPU of the client.
     CpuPerCall,
-    /// Time per call, over stdio: there the waking of two processes is the cost.
+    /// Time per call, over stdio. There, most of the cost is to wake two processes.
     TimePerCall,
     /// Time from the start of the process to its first answer.
     FirstAnswer,
-    /// Memory of a server that has nothing to do.
+    /// Memory of an idle server.
     IdleMemory,
-    /// Time to make many tools ready.
+    /// Time to register many tools.
     Registering,
     /// Time to check the arguments of one call.
     Checking,
@@ -51,7 +51,7 @@ pub(super) enum Figure {
 }
 
 impl Figure {
-    /// The member of what `bench-load` prints.
+    /// Returns the member of `bench-load`'s output that has the figure.
     pub(super) fn member(self) -> &'static str {
         match self {
             Self::CpuPerCall => "cpu_us",
@@ -72,7 +72,7 @@ impl Figure {
 }
 
 impl Row {
-    /// Whether the row takes minutes.
+    /// Returns true if the row takes minutes.
     pub(super) fn is_slow(&self) -> bool {
         matches!(self.kind, Kind::BuildCpu { .. })
     }
@@ -82,13 +82,13 @@ const fn side(label: &'static str, asked: &'static str, server: &'static [&'stat
     Side { label, asked, server }
 }
 
-/// CPU per call of candor with ten tools against somebody else.
+/// CPU per call: Candor with ten tools, against another server.
 const fn call(asked: &'static str, theirs: Side, at_most: f64) -> Kind {
     let ours = side("candor", asked, &["candor", "10"]);
     Kind::Ratio { figure: Figure::CpuPerCall, ours, theirs, at_most }
 }
 
-pub(super) static ROWS: [Row; 27] = [
+pub(super) static ROWS: [Row; 28] = [
     Row {
         name: "call-axum",
         what: "modern tools/call, against a bare axum handler that parses to a Value and echoes",
@@ -127,6 +127,16 @@ pub(super) static ROWS: [Row; 27] = [
             ours: side("10,000 tools", "modern", &["candor", "10000"]),
             theirs: side("10 tools", "modern", &["candor", "10"]),
             at_most: 1.2,
+        },
+    },
+    Row {
+        name: "rest-call",
+        what: "a call over the REST API, against the same call over MCP",
+        kind: Kind::Ratio {
+            figure: Figure::CpuPerCall,
+            ours: side("REST", "rest", &["candor", "10"]),
+            theirs: side("MCP", "modern", &["candor", "10"]),
+            at_most: 1.1,
         },
     },
     Row {

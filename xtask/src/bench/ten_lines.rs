@@ -1,7 +1,7 @@
-//! The smallest server, with candor and with rmcp: what it pulls in, and what its build costs.
+//! The smallest server, with Candor and with rmcp: its dependencies, and the cost of its build.
 //!
-//! Each is made a package of its own under the target directory, as a user would have it. It takes this repository's
-//! lock file along, so that both stand on the same versions.
+//! Each becomes a package of its own under the target directory, like a user's. It gets a copy of this repository's
+//! lock file, so that both use the same versions.
 
 use std::collections::BTreeSet;
 use std::env;
@@ -13,7 +13,7 @@ use super::measure::Series;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// Ticks of `/proc` in a second: part of the kernel's interface, whatever its own clock does.
+/// Ticks per second in `/proc`: fixed by the kernel's interface, whatever its own clock rate.
 const USER_HZ: f64 = 100.0;
 
 /// One of the two.
@@ -33,7 +33,7 @@ tokio = { version = "1", features = ["macros", "rt-multi-thread"] }
 "#,
 };
 
-/// With the features that it needs and no more. It has no flags and no log, which ours has.
+/// With only the features that it needs. Unlike ours, it has no flags and no log.
 const RMCP: Package = Package {
     label: "rmcp + axum",
     name: "ten_lines_rmcp",
@@ -45,7 +45,7 @@ tokio = { version = "1", features = ["macros", "net", "rt-multi-thread"] }
 "#,
 };
 
-/// How many crates each has in its tree, without itself.
+/// Returns the number of crates in the tree of each, without itself.
 pub(super) fn crates(at: &Workspace) -> Outcome<[Series; 2]> {
     let counted = |package: &Package| {
         package.crates(at).map(|crates| Series::one(package.label, "crates", crates as f64))
@@ -53,7 +53,7 @@ pub(super) fn crates(at: &Workspace) -> Outcome<[Series; 2]> {
     Ok([counted(&CANDOR)?, counted(&RMCP)?])
 }
 
-/// How much CPU a build of each takes that finds nothing done.
+/// Returns the CPU time of a cold build of each.
 pub(super) fn build_cpu(at: &Workspace) -> Outcome<[Series; 2]> {
     let built = |package: &Package| {
         package.cold_build(at).map(|seconds| Series::one(package.label, "s CPU", seconds))
@@ -62,13 +62,13 @@ pub(super) fn build_cpu(at: &Workspace) -> Outcome<[Series; 2]> {
 }
 
 impl Package {
-    /// Writes the package and says where its manifest is.
+    /// Writes the package, and returns the path of its manifest.
     fn make(&self, at: &Workspace) -> Outcome<PathBuf> {
         let root = env::current_dir().map_err(|e| format!("cannot find the repository: {e}"))?;
         let here = at.target.join("bench").join(self.name);
         let fault = |e| format!("cannot write {}: {e}", here.display());
         let manifest = here.join("Cargo.toml");
-        // A workspace of its own: it must not be taken for a part of ours.
+        // A workspace of its own, so that cargo does not count it as a part of ours.
         let text = format!(
             "[package]\nname = \"{}\"\nedition = \"2024\"\n\n[workspace]\n\n[dependencies]{}",
             self.name,
@@ -88,7 +88,7 @@ impl Package {
         Ok(crates_in(&process::answer(tree.arg(self.make(at)?))?))
     }
 
-    /// CPU seconds of a release build.
+    /// Returns the CPU seconds of a cold release build.
     fn cold_build(&self, at: &Workspace) -> Outcome<f64> {
         let (manifest, log) = (self.make(at)?, at.log(self.name));
         let target = manifest.with_file_name("target");
@@ -96,7 +96,7 @@ impl Package {
             fs::remove_dir_all(&target)
                 .map_err(|e| format!("cannot clear {}: {e}", target.display()))?;
         }
-        // First, so that no download is in the figure.
+        // Before the measurement, so that it contains no download.
         let mut fetch = Command::new("cargo");
         process::quietly(fetch.args(["fetch", "--manifest-path"]).arg(&manifest), &log)?;
         let before = cpu_of_children()?;
@@ -107,7 +107,7 @@ impl Package {
     }
 }
 
-/// Different crates below the first line of what `cargo tree` prints. Two versions of one crate are two.
+/// Counts the different crates below the first line of `cargo tree`'s output. Two versions of one crate count as two.
 fn crates_in(tree: &str) -> usize {
     let name = |line: &str| line.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let root = tree.lines().next().map(name);
@@ -115,7 +115,7 @@ fn crates_in(tree: &str) -> usize {
     all.iter().filter(|&crate_| root.as_ref() != Some(crate_)).count()
 }
 
-/// CPU seconds of all processes that this one has started and seen end, and of theirs.
+/// Returns the CPU seconds of all child processes that have ended, and of their children.
 fn cpu_of_children() -> Outcome<f64> {
     let stat =
         fs::read_to_string("/proc/self/stat").map_err(|e| format!("/proc/self/stat: {e}"))?;
@@ -129,7 +129,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_crate_counts_once_and_two_versions_count_twice() {
+    fn crate_in_two_versions_counts_twice() {
         let tree = "mine v0.0.0 (/x)\nsyn v2.0.0\nsyn v3.0.0\nserde v1.0.0\nserde v1.0.0 (*)\n\n";
 
         assert_eq!(crates_in(tree), 3);

@@ -1,12 +1,13 @@
-//! `cargo xtask clients`: the clients of the official SDKs against the example servers.
+//! `cargo xtask clients`: runs the clients of the official SDKs against the example servers.
 //!
-//! Each goes through its stories, such as `clients/story.json`, in every era that it speaks: over stdio, where it starts a server of its own, and over HTTP, where all share one. A
-//! client judges by itself; here it is installed, started, given its time, and its lines are counted.
+//! Each client runs its stories, such as `clients/story.json`, in every era that it speaks. Over stdio, it starts a
+//! server of its own. Over HTTP, all share one. A client checks by itself. This module installs it, starts it, limits
+//! its time, and counts its lines.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `story` | which stories there are, and the server of each |
-//! | `sdk` | which SDKs there are, and how each client is started |
+//! | `story` | the stories, and the server of each |
+//! | `sdk` | the SDKs, and how to start each client |
 //! | `install` | the pinned packages of npm and PyPI |
 //! | `run` | one client in one era over one transport |
 
@@ -28,7 +29,7 @@ use run::{Run, Transport};
 use sdk::{SDKS, Sdk};
 use story::{Program, STORIES, Story};
 
-/// Which clients to run; the default is all of them.
+/// Which clients to run. The default: all.
 #[derive(Default)]
 pub(crate) struct Selection {
     only: Option<&'static Sdk>,
@@ -68,7 +69,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     ))
 }
 
-/// Lets the SDKs go through the story; gives the names of the runs that failed.
+/// Runs the story with the SDKs. Returns the names of the failed runs.
 fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     let place = at.target.join("clients");
     let program = match story.program {
@@ -110,7 +111,7 @@ fn tell(at: &Workspace, story: &Story, sdks: &[&Sdk]) -> Outcome<Vec<String>> {
     Ok(failed)
 }
 
-/// What the server of a story is started with: its folder, if it has one, and its ledger. Both are made anew.
+/// Returns the options of a story's server: its folder, if it has one, and its ledger. Creates both anew.
 fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
     let mut options = Vec::new();
     if story.in_folder {
@@ -129,7 +130,7 @@ fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
         let mut ledger = OsString::from("sqlite:");
         ledger.push(anew(&place.join("ledgers").join(story.name))?.join("ledger.db"));
         options.extend(["--ask".into(), "destructive".into(), "--ledger".into(), ledger]);
-        // The caller's own client is asked if the caller is somebody: over HTTP by a token.
+        // The server asks the caller's own client only if the caller is not anonymous. Over HTTP, that needs a token.
         let tokens = place.join("tokens");
         fs::write(&tokens, run::TOKEN_LINE).map_err(|e| format!("cannot write tokens: {e}"))?;
         options.extend(["--tokens".into(), tokens.into()]);
@@ -137,7 +138,7 @@ fn options(story: &Story, place: &Path) -> Outcome<Vec<OsString>> {
     Ok(options)
 }
 
-/// Makes the folder, with nothing in it.
+/// Creates the folder, empty.
 fn anew(folder: &Path) -> Outcome<PathBuf> {
     let made = match fs::remove_dir_all(folder) {
         Err(e) if e.kind() != io::ErrorKind::NotFound => Err(e),
@@ -147,19 +148,19 @@ fn anew(folder: &Path) -> Outcome<PathBuf> {
     Ok(folder.to_owned())
 }
 
-/// Where the runs of a story take place.
+/// The state that the runs of a story share.
 struct Stage<'a> {
     program: &'a Path,
     options: &'a [OsString],
     place: &'a Path,
-    /// One for all HTTP runs, from the first of them on.
+    /// The server of all HTTP runs. The first of them starts it.
     server: Option<Server>,
-    /// Those of the first good run: all clients must go through the same ones.
+    /// The checks of the first run that passed. All clients must run the same checks.
     checks: Option<Vec<String>>,
 }
 
 impl Stage<'_> {
-    /// Prints `── everything, rust, modern era, http … 40 checks in 1.6 s`, the first half before the run.
+    /// Runs one client. Prints `── everything, rust, modern era, http … 40 checks in 1.6 s`, the first half before the run.
     fn play(&mut self, run: &Run<'_>) -> Outcome {
         let place = match run.transport {
             Transport::Stdio => self.program.display().to_string(),
@@ -175,7 +176,7 @@ impl Stage<'_> {
             Err(_) => println!("failed after {seconds:.1} s"),
         }
         if let (Err(message), Transport::Http) = (&mut outcome, run.transport) {
-            // The server may be in the middle of a change; the next client gets a new one.
+            // The failed run may have left the server in any state, so the next client gets a new one.
             if let Err(crash) = self.dismiss_server() {
                 message.push_str(&format!("\nAnd {crash}"));
             }
@@ -191,7 +192,7 @@ impl Stage<'_> {
         Ok(self.server.as_ref().expect("it was started just now"))
     }
 
-    /// Stops the server, which must have run until now.
+    /// Stops the server. Fails if it ended before.
     fn dismiss_server(&mut self) -> Outcome {
         self.server.take().map_or(Ok(()), |mut server| server.must_still_run())
     }

@@ -1,4 +1,4 @@
-//! One client in one era over one transport: `CLIENT ERA TRANSPORT PLACE STORY [OPTION…]`.
+//! Runs one client in one era over one transport: `CLIENT ERA TRANSPORT PLACE STORY [OPTION…]`.
 
 use std::ffi::OsString;
 use std::fmt;
@@ -10,10 +10,10 @@ use super::story::Story;
 use crate::checks;
 use crate::process::Outcome;
 
-/// A client bounds each of its checks with ten seconds. This is for one that can no longer do so.
+/// A client limits each of its checks to ten seconds, the one in Rust to twenty. This limit is for a client that hangs.
 const PATIENCE: Duration = Duration::from_secs(30);
 
-/// What clients send as `Authorization: Bearer …` where a server wants to know who they are, and the line that lets it in.
+/// The bearer token of clients, for servers with `--tokens`, and its line in the token file.
 const TOKEN: &str = "interop";
 pub(super) const TOKEN_LINE: &str =
     "interop sha256:7b84a5a2f48de6c6234dca6c3bb43314ba1e141d4e0f34263a807f547d9a4e1b";
@@ -24,7 +24,7 @@ pub(super) struct Run<'a> {
     pub(super) era: &'a str,
     pub(super) transport: Transport,
     pub(super) client: &'a Client,
-    /// What the server is started with, if the client starts it.
+    /// The options of the server, if the client starts it.
     pub(super) options: &'a [OsString],
 }
 
@@ -43,7 +43,7 @@ impl fmt::Display for Transport {
     }
 }
 
-/// How a client is started, up to the arguments that all have in common.
+/// How to start a client, without the arguments that all clients share.
 pub(super) struct Client {
     pub(super) program: PathBuf,
     pub(super) script: Option<PathBuf>,
@@ -54,8 +54,8 @@ impl Client {
     fn command(&self) -> Command {
         let mut command = Command::new(&self.program);
         command.args(&self.script).envs(self.settings.iter().map(|(name, value)| (name, value)));
-        // Servers that it starts remember their calls there, and not among those of whoever runs this. Official clients pass
-        // on no more of the environment than this.
+        // Servers that the client starts store their ledger there, not in the developer's own home. Official clients pass on
+        // no other variable that we could use.
         command.env(
             "HOME",
             std::env::temp_dir().join(format!("candor-clients-{}", std::process::id())),
@@ -69,7 +69,7 @@ impl Run<'_> {
         format!("{}-{}-{}-{}", self.sdk, self.story.name, self.era, self.transport)
     }
 
-    /// Runs the client against the server at `place`, and gives the checks that it has passed.
+    /// Runs the client against the server at `place`. Returns the checks that passed.
     pub(super) fn go(&self, place: &str, logs: &Path) -> Outcome<Vec<String>> {
         let log = logs.join(format!("{}.log", self.name()));
         let mut command = self.client.command();

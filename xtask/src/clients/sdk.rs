@@ -1,4 +1,4 @@
-//! Which official SDKs there are, and how the client that is written with each is started.
+//! The official SDKs, and how to start the client that uses each.
 
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -10,7 +10,7 @@ use crate::npm;
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// The era of sessions, up to 2025-11-25, and the one without, from 2026-07-28 on.
+/// The era with sessions, up to 2025-11-25. The modern era, from 2026-07-28 on, has none.
 const LEGACY: &str = "legacy";
 const MODERN: &str = "modern";
 
@@ -60,7 +60,7 @@ fn typescript(place: &Path, script: &str) -> Outcome<Client> {
 fn python(place: &Path) -> Outcome<Client> {
     let python = install::python_packages(place)?;
     let script = PathBuf::from("clients/python/client.py");
-    // The repository is no place for what Python compiles.
+    // Python must not write compiled files into the repository.
     let mut settings = vec![("PYTHONDONTWRITEBYTECODE", PathBuf::from("1"))];
     settings.extend(python.packages.map(|packages| ("PYTHONPATH", packages)));
     Ok(Client { program: python.program, script: Some(script), settings })
@@ -68,8 +68,7 @@ fn python(place: &Path) -> Outcome<Client> {
 
 fn rust(at: &Workspace) -> Outcome<Client> {
     process::timed("client with rmcp (debug build)", || {
-        // All packages and an example, as for the tests: then Cargo chooses the features that the
-        // tests were built with, and what they have compiled is not compiled again.
+        // All packages and an example, like the tests: cargo then chooses the same features and reuses the build.
         let mut build = Command::new("cargo");
         build.args(["build", "--workspace", "--all-features"]);
         build.args(["--bin", "candor-interop", "--example", "everything"]);

@@ -1,26 +1,26 @@
-//! Which stories there are: what clients go through, and with which server.
+//! The stories: what clients check, and with which server.
 
 pub(super) struct Story {
-    /// What it is called, in what is printed and in the names of logs.
+    /// Its name in the output and in the names of logs.
     pub(super) name: &'static str,
-    /// What serves it.
+    /// Its server.
     pub(super) program: Program,
-    /// The checks and what they expect, from the repository's root.
+    /// The file with its checks, from the repository's root.
     pub(super) file: &'static str,
-    /// Whether it works on a folder, and so is given one of its own.
+    /// Whether it needs a folder of its own.
     pub(super) in_folder: bool,
-    /// Whether a person is asked before what destroys. Then all its servers share a ledger, as those of one person do.
+    /// Whether destructive calls need approval. Then all its servers share a ledger, like the servers of one user.
     pub(super) asks: bool,
 }
 
 pub(super) enum Program {
-    /// An example.
+    /// The example of this name.
     Example(&'static str),
     /// The command line: `candor files FOLDER`.
     Files,
 }
 
-/// All that the protocol has.
+/// All features of the protocol.
 pub(super) static EVERYTHING: Story = Story {
     name: "everything",
     program: Program::Example("everything"),
@@ -29,7 +29,7 @@ pub(super) static EVERYTHING: Story = Story {
     asks: false,
 };
 
-/// Tools whose schemas come from their signatures. It is for languages with a validator that shares nothing with ours.
+/// Tools whose schemas come from their signatures. For languages with a validator that shares no code with ours.
 pub(super) static SCHEMAS: Story = Story {
     name: "schemas",
     program: Program::Example("schemas"),
@@ -38,7 +38,7 @@ pub(super) static SCHEMAS: Story = Story {
     asks: false,
 };
 
-/// A tool that says of each call what it will do. It is for SDKs that can ask what they do not know.
+/// A tool that reports the effect of each call. For SDKs that can send methods that they do not know.
 pub(super) static FORESIGHT: Story = Story {
     name: "file_server",
     program: Program::Example("file_server"),
@@ -47,7 +47,7 @@ pub(super) static FORESIGHT: Story = Story {
     asks: false,
 };
 
-/// Resources as a tree, one of them a real folder.
+/// A resource tree. One of the resources is a real folder.
 pub(super) static TREE: Story = Story {
     name: "tree",
     program: Program::Example("tree"),
@@ -56,7 +56,7 @@ pub(super) static TREE: Story = Story {
     asks: false,
 };
 
-/// Calls that a person is asked about, through the client. It is for SDKs that let a call bring a key.
+/// Calls that the client's user approves. For SDKs whose calls can have a key.
 pub(super) static APPROVALS: Story = Story {
     name: "approvals",
     program: Program::Example("file_server"),
@@ -65,7 +65,7 @@ pub(super) static APPROVALS: Story = Story {
     asks: true,
 };
 
-/// The program that people install, on a folder with a file in it.
+/// The program that users install, on a folder with a file in it.
 pub(super) static FILES: Story = Story {
     name: "files",
     program: Program::Files,

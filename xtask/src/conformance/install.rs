@@ -10,7 +10,7 @@ use crate::process::Outcome;
 const SUITE: Package =
     Package { name: "@modelcontextprotocol/conformance", version: "0.2.0-alpha.12" };
 
-/// The suite imports `globSync` from `fs`, which came with this one; its manifest does not say so.
+/// The suite imports `globSync` from `fs`, which is new in this version. Its manifest does not say so.
 const OLDEST_NODE: u32 = 22;
 
 /// The installed suite, ready to run.
@@ -21,7 +21,7 @@ pub(super) struct Suite {
 }
 
 impl Suite {
-    /// `node dist/index.js`, waiting for its arguments.
+    /// Returns `node dist/index.js`, without arguments.
     pub(super) fn command(&self) -> Command {
         let mut command = self.node();
         command.arg(self.directory.join("dist").join("index.js"));
@@ -33,7 +33,7 @@ impl Suite {
     }
 }
 
-/// Installs what is not there yet in its pinned version.
+/// Installs the suite in its pinned version if it is missing.
 pub(super) fn ensure(place: &Path) -> Outcome<Suite> {
     let what = format!("conformance suite {}", SUITE.version);
     let node = npm::ensure(&what, &[SUITE], OLDEST_NODE, place)?;

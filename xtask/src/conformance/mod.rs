@@ -1,16 +1,16 @@
-//! `cargo xtask conformance`: the official MCP conformance suite against the example server, and against the client.
+//! `cargo xtask conformance`: runs the official MCP conformance suite against the example server, and against the client.
 //!
-//! Install the suite, build what it tests, run each revision's requirement set for both sides, judge
-//! the files the suite wrote. There is no list of expected failures, and must not be one. What is out of scope is named in
-//! `requirements`, with the reason.
+//! It installs the suite, builds what it tests, runs each revision's requirement set for both sides, and checks the
+//! files that the suite wrote. There must never be a list of expected failures. `requirements` names what is out of
+//! scope, and why.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `install` | the pinned suite and a Node that can run it |
-//! | `requirements` | which scenarios a revision demands |
-//! | `subject` | the server and the client that are tested |
-//! | `results` | what the suite wrote, read back |
-//! | `report` | the verdict on it |
+//! | `requirements` | the scenarios that a revision requires |
+//! | `subject` | the server and the client under test |
+//! | `results` | the files that the suite wrote |
+//! | `report` | which scenarios passed |
 
 mod install;
 mod report;
@@ -39,7 +39,7 @@ Something does not conform. To repeat this alone, or one scenario with its check
     cargo xtask conformance --scenario NAME
 ";
 
-/// Which part of the suite to run; the default is all of it.
+/// Which part of the suite to run. The default: all of it.
 #[derive(Default)]
 pub(crate) struct Selection {
     revision: Option<&'static Revision>,
@@ -68,7 +68,7 @@ impl Selection {
     }
 }
 
-/// One run of the suite at one revision's wire.
+/// One run of the suite with one revision of the protocol.
 struct Run {
     revision: &'static Revision,
     side: Side,
@@ -97,7 +97,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     })
 }
 
-/// What to run: each selected revision, or those of them that know the selected scenario.
+/// Returns what to run: each selected revision, or those that have the selected scenario.
 fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
     let mut runs = Vec::new();
     let mut known = BTreeSet::new();
@@ -132,14 +132,14 @@ fn plan(suite: &Suite, selection: &Selection) -> Outcome<Vec<Run>> {
 }
 
 impl Run {
-    /// Runs the suite, prints the report and says whether all that is required passed.
+    /// Runs the suite and prints the report. Returns true if everything required passed.
     fn judge(&self, suite: &Suite, subjects: &mut Subjects<'_>, place: &Path) -> Outcome<bool> {
         subjects.ready(self.side)?;
         let out = place.join("out").join(self.name());
         let required = self.required();
         let what = format!("conformance {}", self.name());
         let (status, log, results) = process::timed(&what, || {
-            // The suite adds to what it finds: an old result must not stand in for a missing one.
+            // The suite adds to existing results, and an old result must not replace a missing one.
             if out.exists() {
                 fs::remove_dir_all(&out)
                     .map_err(|e| format!("cannot clear {}: {e}", out.display()))?;
@@ -153,7 +153,7 @@ impl Run {
             Ok((status, log, results))
         })?;
 
-        // In full, if it is what was asked for.
+        // A single selected scenario is printed in full.
         if let Some(scenario) = &self.scenario
             && !self.revision.beyond(self.side).extensions.contains(&&**scenario)
         {
@@ -166,7 +166,7 @@ impl Run {
             println!("   out of scope: {} of `{names}`: {why}", self.requirements.out_of_scope);
         }
         if report.passed() && !status.success() {
-            // Its exit code and its files should never disagree; if they do, believe neither.
+            // The exit code and the files should never disagree. If they do, both are unreliable.
             return Err(format!(
                 "the suite ended with {status} although every result is good; read {}",
                 log.display()
@@ -178,7 +178,7 @@ impl Run {
         Ok(report.passed())
     }
 
-    /// The scenarios that must pass.
+    /// Returns the scenarios that must pass.
     fn required(&self) -> BTreeSet<String> {
         match &self.scenario {
             Some(scenario) => BTreeSet::from([scenario.clone()]),
@@ -204,7 +204,8 @@ impl Run {
         Ok((process::logged(&mut command, &log)?, log))
     }
 
-    /// One by one: a requirement set would bring along what is out of scope. Gives the first end that is not good.
+    /// Runs the scenarios one by one, because a requirement set includes what is out of scope. Returns the first failed
+    /// exit, or the last exit.
     fn client_runs(
         &self,
         suite: &Suite,
@@ -218,7 +219,7 @@ impl Run {
             Err("no scenario is required of clients".to_owned());
         for scenario in scenarios {
             let mut command = suite.command();
-            // It takes a line for a shell apart at its spaces, and a folder may have some.
+            // The suite splits a command line at spaces, and a folder's name may contain some.
             command.current_dir(folder).args(["client", "--command", program]);
             command.args(self.only(scenario)).arg("--output-dir").arg(out);
             let log = place.join(format!("suite-{}-{scenario}.log", self.name()));
@@ -230,8 +231,8 @@ impl Run {
         ended
     }
 
-    /// `--force`, as the suite itself does for a requirement set: an extension has no
-    /// revision of its own and would be skipped, with exit code 0 and no result.
+    /// Returns the options for one scenario. `--force`, as in the suite's own requirement sets: an extension has no
+    /// revision, so the suite would skip it, with exit code 0 and no result.
     fn only<'a>(&self, scenario: &'a str) -> [&'a str; 5] {
         ["--scenario", scenario, "--force", "--spec-version", self.revision.name]
     }

@@ -1,27 +1,26 @@
-//! The verdict: which required scenarios passed, and what is to be said about the others.
+//! The report: which required scenarios passed, and the findings in the others.
 
 use std::collections::BTreeSet;
 use std::fmt;
 
 use super::results::{Check, Results, Status};
 
-/// Checks that the suite adds to every scenario by itself. A scenario with nothing else to show
-/// has skipped all that it is about.
+/// Checks that the suite adds to every scenario. A scenario that has no other success or failure has skipped its own subject.
 const ADDED_BY_THE_SUITE: &str = "wire-schema-";
 
-/// A wire-schema error repeats the whole message; the report shows its beginning.
+/// Maximum characters of an error in the report. A wire-schema error repeats the whole message.
 const SHOWN_CHARS: usize = 400;
 
-/// What the required scenarios came to.
+/// The results of the required scenarios.
 pub(super) struct Report {
     required: usize,
     scenarios_passed: usize,
     checks_passed: usize,
     failures: Vec<Finding>,
     warnings: Vec<Finding>,
-    /// Listed because a skipped check is an easy way to pass without doing the thing.
+    /// Skipped checks. The report lists them, because a skipped check proves nothing.
     skipped: Vec<Finding>,
-    /// Ran, but nobody asks for them: extensions that we do not offer.
+    /// The number of scenarios that ran and are not required: extensions that we do not offer.
     not_judged: usize,
 }
 
@@ -32,7 +31,7 @@ struct Finding {
 }
 
 impl Finding {
-    /// With the description, because the suite uses one id for several checks of a scenario.
+    /// Includes the description, because the suite uses one id for several checks of a scenario.
     fn of(scenario: &str, check: &Check) -> Self {
         Self {
             scenario: scenario.to_owned(),
@@ -43,7 +42,7 @@ impl Finding {
 }
 
 impl Report {
-    /// Judges the required scenarios, and only those. One without a result has failed.
+    /// Checks the required scenarios only. A required scenario without a result has failed.
     pub(super) fn new(required: &BTreeSet<String>, results: &Results) -> Self {
         let mut report = Self {
             required: required.len(),
@@ -69,7 +68,7 @@ impl Report {
         report
     }
 
-    /// Whether every required scenario passed, and there was one.
+    /// Returns true if every required scenario passed, and there was at least one.
     pub(super) fn passed(&self) -> bool {
         self.required > 0 && self.scenarios_passed == self.required
     }
@@ -158,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_with_a_success_and_no_failure_passes() {
+    fn scenario_with_a_success_and_no_failure_passes() {
         let report = report(&["ping"], &[("ping", GOOD)]);
 
         assert!(report.passed());
@@ -168,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn one_failed_check_fails_its_scenario_and_is_named() {
+    fn failed_check_fails_its_scenario_and_is_named() {
         let json = r#"[
             {"id": "tools-call-image", "status": "SUCCESS"},
             {"id": "wire-schema-valid", "status": "FAILURE", "description": "All valid",
@@ -187,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn a_required_scenario_without_a_result_fails() {
+    fn required_scenario_without_a_result_fails() {
         let report = report(&["ping", "caching"], &[("ping", GOOD)]);
 
         assert!(!report.passed());
@@ -195,7 +194,7 @@ mod tests {
     }
 
     #[test]
-    fn skipping_everything_is_not_passing() {
+    fn scenario_that_proves_nothing_fails() {
         let json = r#"[
             {"id": "session-delete", "status": "SKIPPED", "description": "DELETE",
              "errorMessage": "no session"},
@@ -211,12 +210,12 @@ mod tests {
     }
 
     #[test]
-    fn a_scenario_without_any_check_fails() {
+    fn scenario_without_checks_fails() {
         assert!(!report(&["ping"], &[("ping", "[]")]).passed());
     }
 
     #[test]
-    fn warnings_are_listed_and_do_not_fail() {
+    fn warnings_are_listed_but_do_not_fail() {
         let json = r#"[
             {"id": "validate", "status": "SUCCESS"},
             {"id": "reject", "status": "WARNING", "description": "Rejects",
@@ -232,7 +231,7 @@ mod tests {
     }
 
     #[test]
-    fn what_nobody_requires_cannot_fail_the_run() {
+    fn failure_of_an_optional_scenario_does_not_fail_the_run() {
         let json = r#"[{"id": "tasks", "status": "FAILURE"}]"#;
 
         let report = report(&["ping"], &[("ping", GOOD), ("tasks-lifecycle", json)]);
@@ -242,12 +241,12 @@ mod tests {
     }
 
     #[test]
-    fn requiring_nothing_is_not_passing() {
+    fn empty_requirements_do_not_pass() {
         assert!(!report(&[], &[("ping", GOOD)]).passed());
     }
 
     #[test]
-    fn a_long_message_is_cut() {
+    fn long_message_is_cut() {
         let long = "x".repeat(SHOWN_CHARS + 1);
         let json = format!(r#"[{{"id": "a", "status": "FAILURE", "errorMessage": "{long}"}}]"#);
 

@@ -1,7 +1,7 @@
-//! Which scenarios a protocol revision demands, of a server and of a client.
+//! The scenarios that a protocol revision requires of a server and of a client.
 //!
-//! The suite's own `requirements/REVISION.yaml` is the authority; we add the scenarios that it
-//! runs without scoring but that we hold ourselves to.
+//! The suite's own `requirements/REVISION.yaml` is the authority. We also require some scenarios that the suite runs
+//! and does not score.
 
 use std::collections::BTreeSet;
 
@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::install::Suite;
 use crate::process::{self, Outcome};
 
-/// Scenarios of clients that ours does not go through: how their names begin, and why.
+/// Client scenarios that we do not run: the prefix of their names, and why.
 pub(super) const OUT_OF_SCOPE: (&str, &str) = (
     "auth/",
     "the client sends a token that its host has got; how a host gets one is not the client's matter",
@@ -24,7 +24,7 @@ pub(super) enum Side {
 }
 
 impl Side {
-    /// The suite's word for it.
+    /// Returns the suite's word for it.
     pub(super) fn name(self) -> &'static str {
         match self {
             Self::Server => "server",
@@ -41,13 +41,13 @@ pub(super) struct Revision {
     client: Beyond,
 }
 
-/// What we hold ourselves to beyond what is scored.
+/// What we require beyond the scored scenarios.
 #[derive(PartialEq)]
 pub(super) struct Beyond {
-    /// Not scored because the suite's reference server could not pass them yet, or because they
-    /// came after the release. Ours passes them.
+    /// Not scored, because the suite's reference server did not pass them yet, or because they came after the release.
+    /// Ours passes them.
     required: &'static [&'static str],
-    /// Of extensions that we serve. They stand in no requirement set and are run one by one.
+    /// Scenarios of extensions that we serve. No requirement set has them, so we run them one by one.
     pub(super) extensions: &'static [&'static str],
 }
 
@@ -83,7 +83,7 @@ pub(super) static REVISIONS: [Revision; 2] = [
     },
 ];
 
-/// Reads YAML with the suite's own parser: one less format for us to know.
+/// Reads YAML with the suite's own parser, so that we need none.
 const YAML_TO_JSON: &str = r#"
 const [file] = process.argv.slice(1);
 const yaml = require(require.resolve("yaml", { paths: [file] }));
@@ -94,7 +94,7 @@ console.log(JSON.stringify(yaml.parse(require("fs").readFileSync(file, "utf8")))
 pub(super) struct Requirements {
     scored: BTreeSet<String>,
     not_scored: BTreeSet<String>,
-    /// How many scenarios are [`OUT_OF_SCOPE`].
+    /// The number of scenarios that are [`OUT_OF_SCOPE`].
     pub(super) out_of_scope: usize,
 }
 
@@ -126,17 +126,17 @@ impl Requirements {
         Ok(Self { scored, not_scored, out_of_scope })
     }
 
-    /// Every scenario of this side that the suite runs for this revision.
+    /// Returns every scenario of this side that the suite runs for this revision.
     pub(super) fn scenarios(&self) -> impl Iterator<Item = &String> {
         self.scored.union(&self.not_scored)
     }
 
-    /// Whether the suite runs it for this revision.
+    /// Returns true if the suite runs the scenario for this revision.
     pub(super) fn name(&self, scenario: &str) -> bool {
         self.scored.contains(scenario) || self.not_scored.contains(scenario)
     }
 
-    /// Every scenario that must pass.
+    /// Returns every scenario that must pass.
     pub(super) fn required(&self, beyond: &Beyond) -> BTreeSet<String> {
         let ours = beyond.required.iter().copied().map(str::to_owned);
         self.scored.iter().cloned().chain(ours).collect()
@@ -161,7 +161,7 @@ mod tests {
     }"#;
 
     #[test]
-    fn a_set_names_the_servers_scenarios_and_not_the_clients() {
+    fn server_requirements_exclude_client_scenarios() {
         let set = Requirements::parse(SET, Side::Server).unwrap();
 
         assert!(set.scenarios().eq(["ping", "server-sse-polling", "tools-list"]));
@@ -170,7 +170,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_out_of_scope_is_counted_and_not_run() {
+    fn out_of_scope_scenarios_are_counted_but_not_run() {
         let set = Requirements::parse(SET, Side::Client).unwrap();
 
         assert!(set.scenarios().eq(["initialize"]));
@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_add_is_required_beside_what_is_scored() {
+    fn added_scenarios_are_required_beside_scored_ones() {
         let set = Requirements::parse(SET, Side::Server).unwrap();
 
         let required = set.required(&Beyond { required: &["server-sse-polling"], extensions: &[] });
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_set_is_an_error_and_not_an_easy_pass() {
+    fn empty_scenario_set_is_an_error() {
         let empty = r#"{"server": [], "client": ["auth/dpop"], "not_scored": []}"#;
 
         assert!(Requirements::parse(empty, Side::Server).is_err());

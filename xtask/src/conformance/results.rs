@@ -1,6 +1,6 @@
-//! What the suite wrote, read back: `OUT/server-SCENARIO-TIMESTAMP/checks.json`, of clients without `server-`.
+//! Reads the files that the suite wrote: `OUT/server-SCENARIO-TIMESTAMP/checks.json`, for clients without `server-`.
 //!
-//! The console text is for people and changes; these files are what the suite itself counts.
+//! The suite's console text is not stable. The suite itself counts these files.
 
 use std::collections::BTreeMap;
 use std::fmt;
@@ -12,10 +12,10 @@ use serde_json::Value;
 use super::requirements::Side;
 use crate::process::Outcome;
 
-/// `2026-07-28T10-00-00-000Z`: `toISOString` with its `:` and `.` replaced.
+/// The length of `2026-07-28T10-00-00-000Z`: `toISOString` with `:` and `.` replaced.
 const TIMESTAMP_LENGTH: usize = 24;
 
-/// The checks of each scenario that ran to its end.
+/// The checks of each scenario that ended.
 #[derive(Default)]
 pub(super) struct Results(BTreeMap<String, Vec<Check>>);
 
@@ -33,7 +33,7 @@ pub(super) enum Status {
     Failure,
     Warning,
     Skipped,
-    /// A trace of the traffic, no judgement.
+    /// A trace of the traffic, without a verdict.
     Info,
 }
 
@@ -48,8 +48,7 @@ impl Results {
                 format!("`{name}` is no result directory as the suite named them")
             })?;
             let file = entry.path().join("checks.json");
-            // The suite makes the directory first: a scenario that threw leaves it empty, and
-            // then has no result.
+            // The suite creates the directory first. A scenario that threw leaves it empty, and has no result.
             if file.exists() {
                 let json = fs::read_to_string(&file).map_err(fault)?;
                 results.add(scenario, &json).map_err(|e| format!("{}: {e}", file.display()))?;
@@ -74,7 +73,7 @@ impl Results {
     }
 }
 
-/// Every check in full.
+/// Prints every check in full.
 impl fmt::Display for Results {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for check in self.0.values().flatten() {
@@ -100,7 +99,7 @@ impl Check {
             Some("WARNING") => Status::Warning,
             Some("SKIPPED") => Status::Skipped,
             Some("INFO") => Status::Info,
-            // Judging what we do not understand would let it pass.
+            // To accept an unknown status would let the check pass.
             _ => return Err(format!("unknown status {} of a check", check["status"])),
         };
         Ok(Self {
@@ -128,7 +127,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_scenario_is_what_stands_between_prefix_and_time() {
+    fn scenario_name_is_between_prefix_and_time() {
         let doubled = "server-server-sse-polling-2026-11-15T19-51-20-844Z";
 
         assert_eq!(scenario_in(doubled, Side::Server), Some("server-sse-polling"));
@@ -145,7 +144,7 @@ mod tests {
     }
 
     #[test]
-    fn a_status_we_do_not_know_is_an_error() {
+    fn unknown_status_is_an_error() {
         let mut results = Results::default();
 
         let outcome = results.add("ping", r#"[{"id": "ping", "status": "PASSED"}]"#);

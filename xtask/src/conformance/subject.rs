@@ -1,4 +1,4 @@
-//! What is tested: the example server, and a program that is written with the client.
+//! The programs under test: the example server, and a program that uses the client.
 
 use std::path::{Path, PathBuf};
 
@@ -7,7 +7,7 @@ use crate::example_server::{self, Server};
 use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
-/// Both, each from the first run on that needs it.
+/// Both programs. The first run that needs one builds it.
 pub(super) struct Subjects<'a> {
     at: &'a Workspace,
     place: &'a Path,
@@ -43,7 +43,7 @@ impl<'a> Subjects<'a> {
         self.server.as_ref().map(Server::url).ok_or_else(|| "no server was started".to_owned())
     }
 
-    /// The client's folder, and how it is called from there.
+    /// Returns the client's folder, and the command that starts it there.
     pub(super) fn client(&self) -> Outcome<(&Path, &str)> {
         let program = self.client.as_deref().ok_or("no client was built")?;
         let folder = program.parent().ok_or("the client stands in no folder")?;
@@ -51,7 +51,7 @@ impl<'a> Subjects<'a> {
         Ok((folder, name))
     }
 
-    /// A server that was started has to be there to the end.
+    /// Fails if a server was started and has ended.
     pub(super) fn must_still_run(&mut self) -> Outcome {
         self.server.as_mut().map_or(Ok(()), Server::must_still_run)
     }

@@ -1,12 +1,12 @@
-//! `cargo xtask servers`: our client against servers that others wrote.
+//! `cargo xtask servers`: runs our client against servers that others wrote.
 //!
-//! The program `candor-peers` (`clients/candor`) goes through each of them in every era that it speaks: over stdio, where it starts
-//! the server itself, and over HTTP, where it is started here. The program judges by itself; here everything is installed,
-//! started and given its time.
+//! The program `candor-peers` (`clients/candor`) checks each server in every era that the server speaks. Over stdio,
+//! the program starts the server. Over HTTP, this module starts it. The program checks by itself. This module installs
+//! and starts everything, and limits the time.
 //!
 //! | file | subject |
 //! |---|---|
-//! | `peer` | which servers there are, and how each is installed and started |
+//! | `peer` | the servers, and how to install and start each |
 
 mod peer;
 
@@ -22,10 +22,10 @@ use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 use peer::{PEERS, Peer, Ready};
 
-/// The program bounds each of its checks with twenty seconds. This is for one that can no longer do so.
+/// The program limits each of its checks to twenty seconds. This limit is for a program that hangs.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// Which servers to visit; the default is all of them.
+/// Which servers to test. The default: all.
 #[derive(Default)]
 pub(crate) struct Selection {
     only: Option<&'static Peer>,
@@ -64,7 +64,7 @@ pub(crate) fn run(at: &Workspace, selection: &Selection) -> Outcome {
     ))
 }
 
-/// Everything that is visited, and what visits it: with the features of the whole workspace, as the tests have built it.
+/// Builds the program and our servers, with the features of the whole workspace, so that cargo reuses the build of the tests.
 fn build(at: &Workspace) -> Outcome<PathBuf> {
     let mut build = Command::new("cargo");
     build.args(["build", "--workspace", "--all-features", "--bin", "candor-peers"]);
@@ -77,7 +77,7 @@ fn program(at: &Workspace, name: &str) -> PathBuf {
     at.target.join("debug").join(format!("{name}{}", std::env::consts::EXE_SUFFIX))
 }
 
-/// Gives the names of the visits that failed.
+/// Tests one server in each era and over each transport. Returns the names of the failed runs.
 fn visit(at: &Workspace, peer: &Peer, client: &Path, place: &Path) -> Outcome<Vec<String>> {
     let folder = place.join("folders").join(peer.name);
     fs::create_dir_all(&folder).map_err(|e| format!("cannot make {}: {e}", folder.display()))?;
@@ -121,7 +121,7 @@ fn listening(ready: &Ready) -> Command {
     command
 }
 
-/// The folder that servers may see has one file in it before each visit.
+/// Resets the folder that servers may see: before each run, it has one file in it.
 fn refill(folder: &Path) -> Outcome {
     fs::remove_dir_all(folder)
         .and_then(|()| fs::create_dir_all(folder))

@@ -1,4 +1,4 @@
-//! Which servers that others wrote there are, and how each is installed and started.
+//! The servers that others wrote, and how to install and start each.
 
 use std::ffi::OsString;
 use std::net::{Ipv6Addr, SocketAddr, TcpListener};
@@ -17,10 +17,10 @@ const EVERYTHING: Package =
 const FILESYSTEM: Package =
     Package { name: "@modelcontextprotocol/server-filesystem", version: "2026.8.31" };
 
-/// They take any release of what they are built with; this is the one that they are tried with.
+/// The SDK of these servers. They accept any release, so the tests pin one.
 const SDK: Package = Package { name: "@modelcontextprotocol/sdk", version: "1.32.2" };
 
-/// Its second generation, and what it needs to listen.
+/// The second generation of the SDK, and the packages that it needs to listen.
 const SDK_2: [Package; 4] = [
     Package { name: "@modelcontextprotocol/server", version: "2.4.0" },
     Package { name: "@modelcontextprotocol/node", version: "2.1.2" },
@@ -28,35 +28,35 @@ const SDK_2: [Package; 4] = [
     Package { name: "hono", version: "4.13.17" },
 ];
 
-/// What their manifests ask for.
+/// The version that their manifests require.
 const OLDEST_NODE: u32 = 20;
 
-/// The same as for the official clients.
+/// The requirements of the official clients.
 const REQUIREMENTS: &str = "clients/python/requirements.txt";
 
-/// Servers that we wrote with the SDKs of others.
+/// The folder of the servers that we wrote with the SDKs of others.
 const SCRIPTS: &str = "clients/candor/servers";
 
 const LEGACY: &str = "legacy";
 const MODERN: &str = "modern";
 
-/// A server that others wrote, or that is written with their SDK.
+/// A server that others wrote, or that uses their SDK.
 pub(super) struct Peer {
     pub(super) name: &'static str,
     /// The eras that it speaks, over each transport.
     pub(super) stdio: &'static [&'static str],
     pub(super) http: &'static [&'static str],
-    /// Installs what it needs. The folder is for servers of files.
+    /// Installs what it needs. The folder is for servers that serve files.
     pub(super) ready: fn(&Workspace, &Path, &Path) -> Outcome<Ready>,
 }
 
-/// How a server is started.
+/// How to start a server.
 pub(super) struct Ready {
-    /// Program and arguments.
+    /// Program and arguments, over stdio.
     pub(super) stdio: Vec<String>,
-    /// The same over HTTP.
+    /// Program and arguments, over HTTP.
     pub(super) http: Vec<String>,
-    /// What it says before its port.
+    /// The text before the port on its stderr.
     pub(super) says: &'static str,
     pub(super) settings: Vec<(&'static str, OsString)>,
 }
@@ -64,7 +64,7 @@ pub(super) struct Ready {
 pub(super) static PEERS: [Peer; 5] = [
     Peer { name: "everything", stdio: &[LEGACY], http: &[LEGACY], ready: everything },
     Peer { name: "filesystem", stdio: &[LEGACY], http: &[], ready: filesystem },
-    // Over HTTP it has no sessions, so in the legacy era it can ask nothing.
+    // Over HTTP it has no sessions, so in the legacy era it cannot ask the client.
     Peer { name: "typescript", stdio: &[LEGACY, MODERN], http: &[MODERN], ready: with_typescript },
     Peer { name: "python", stdio: &[LEGACY, MODERN], http: &[LEGACY, MODERN], ready: with_python },
     Peer { name: "rmcp", stdio: &[LEGACY, MODERN], http: &[LEGACY, MODERN], ready: with_rmcp },
@@ -74,13 +74,13 @@ fn words(words: &[&dyn AsRef<Path>]) -> Vec<String> {
     words.iter().map(|word| word.as_ref().display().to_string()).collect()
 }
 
-/// Node, after everything was installed that it runs here.
+/// Installs all packages for Node, and returns Node.
 fn node(place: &Path) -> Outcome<PathBuf> {
     let packages = [&[EVERYTHING, FILESYSTEM, SDK][..], &SDK_2].concat();
     npm::ensure("official TypeScript servers", &packages, OLDEST_NODE, place)
 }
 
-/// Node, and the script of a package.
+/// Returns Node and the script of a package.
 fn script(place: &Path, package: Package) -> Outcome<Vec<String>> {
     Ok(words(&[&node(place)?, &package.directory(place).join("dist").join("index.js")]))
 }
@@ -96,7 +96,8 @@ fn everything(_: &Workspace, place: &Path, _: &Path) -> Outcome<Ready> {
     })
 }
 
-/// It says the port that it was told, so it has to be told one. Somebody else may take it meanwhile: then it ends, and says so.
+/// Returns a free port. The server prints only the port that it gets, so we choose one. If another program takes that
+/// port first, the server ends with an error.
 fn free_port() -> Outcome<u16> {
     let any = SocketAddr::from((Ipv6Addr::UNSPECIFIED, 0));
     let listener = TcpListener::bind(any).or_else(|_| TcpListener::bind("0.0.0.0:0"));
@@ -120,7 +121,7 @@ fn with_typescript(_: &Workspace, place: &Path, _: &Path) -> Outcome<Ready> {
 
 fn with_python(at: &Workspace, _: &Path, _: &Path) -> Outcome<Ready> {
     let python = python::ensure("official Python SDK", REQUIREMENTS, &at.target.join("clients"))?;
-    // The repository is no place for what Python compiles.
+    // Python must not write compiled files into the repository.
     let mut settings = vec![("PYTHONDONTWRITEBYTECODE", OsString::from("1"))];
     settings.extend(python.packages.map(|packages| ("PYTHONPATH", packages.into())));
     let script = Path::new(SCRIPTS).join("peer.py");

@@ -1,7 +1,7 @@
 //! A server with the official Rust SDK, for `cargo xtask servers`: `rmcp-peer stdio` or `rmcp-peer http`.
 //!
-//! Over HTTP it says on stderr at which port it listens. It lists its tools in two pages, asks the person in the way of each era,
-//! and has a tool whose results are not what its schema promises.
+//! Over HTTP it prints its port on stderr. It lists its tools in two pages, and asks the user as each era does it. One tool returns
+//! results that do not match its schema.
 
 #![allow(deprecated, reason = "the legacy era's way to ask")]
 
@@ -25,10 +25,10 @@ use rmcp::{ErrorData, RoleServer, ServerHandler, ServiceExt as _};
 use serde_json::{Value, json};
 use tokio::net::TcpListener;
 
-/// The place where the second page begins.
+/// The cursor of the second page.
 const SECOND_PAGE: &str = "second page";
 
-/// How many calls run that end only when they are taken back.
+/// The number of running calls that end only when the client cancels them.
 static STARTED: AtomicUsize = AtomicUsize::new(0);
 
 #[tokio::main(flavor = "current_thread")]
@@ -83,7 +83,7 @@ fn said(text: impl Into<String>) -> CallToolResponse {
     CallToolResult::success(vec![ContentBlock::text(text.into())]).into()
 }
 
-/// What the person is asked.
+/// Returns the question for the user.
 fn question() -> Result<ElicitRequestParams, ErrorData> {
     read(json!({"mode": "form", "message": "Who is there?", "requestedSchema": {
         "type": "object", "required": ["name"], "properties": {
