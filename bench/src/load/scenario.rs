@@ -27,6 +27,8 @@ pub enum Scenario {
     Annotations,
     /// `GET /tools`, as browsers and programs without MCP ask.
     Tools,
+    /// The same call over the REST API.
+    Rest,
 }
 
 impl Scenario {
@@ -44,6 +46,7 @@ impl Scenario {
             "list" => Self::List,
             "annotations" => Self::Annotations,
             "tools" => Self::Tools,
+            "rest" => Self::Rest,
             _ => return None,
         })
     }
@@ -74,6 +77,15 @@ impl Scenario {
                     "GET /tools HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\r\n";
                 return get.as_bytes().to_vec();
             }
+            Self::Rest => {
+                let body = message::arguments().to_string();
+                let head = format!(
+                    "POST /tools/{ECHO}/call HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\
+                     content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                    body.len()
+                );
+                return (head + &body).into_bytes();
+            }
         };
         let is_legacy = self == Self::Legacy || self.opens_session();
         let revision = if is_legacy { LEGACY } else { MODERN };
@@ -83,7 +95,7 @@ impl Scenario {
     /// What must stand in every answer.
     pub(super) fn expected(self) -> &'static [&'static str] {
         match self {
-            Self::Modern | Self::Read | Self::Legacy | Self::Session => &[MARK],
+            Self::Modern | Self::Read | Self::Legacy | Self::Session | Self::Rest => &[MARK],
             // Whichever answer is the first.
             Self::Replay => &[r#""replayed":"#, MARK],
             Self::ModernProgress | Self::SessionProgress => &["notifications/progress", MARK],

@@ -100,7 +100,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_names_every_number_once_and_in_order() {
+    fn help_lists_every_exit_code_in_order() {
         for (at, (exit, _)) in Exit::ALL.into_iter().enumerate() {
             assert_eq!(exit as usize, at);
         }

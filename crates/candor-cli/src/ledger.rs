@@ -200,7 +200,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_ledger_is_named_without_its_password_and_nothing_else_is_left_out() {
+    fn ledger_flag_hides_only_the_password() {
         for (url, seen) in [
             ("postgres://ada:s3cret@db:5432/x", "postgres://ada:PASSWORD@db:5432/x"),
             ("postgresql://ada:s3cret@db/x?a=b&c=d", "'postgresql://ada:PASSWORD@db/x?a=b&c=d'"),

@@ -391,7 +391,7 @@ mod tests {
     }
 
     #[test]
-    fn references_are_those_of_the_validator() {
+    fn references_resolve_as_in_the_validator() {
         let schema = json!({
             "properties": {
                 "place": {"$ref": "#/$defs/a%20name"},
@@ -420,7 +420,7 @@ mod tests {
     }
 
     #[test]
-    fn what_every_alternative_requires_is_required() {
+    fn member_required_by_every_alternative_is_required() {
         let schema = json!({
             "required": ["z"],
             "properties": {"kind": {}, "z": {}},
@@ -446,7 +446,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_declared_may_be_allowed() {
+    fn undeclared_member_depends_on_additional_properties() {
         let member = |schema: Value| Shape::of(&schema).member("x").map(|shape| shape.kinds());
         assert_eq!(member(json!({"type": "object"})), Some(Kinds::ANY));
         assert_eq!(
@@ -467,7 +467,7 @@ mod tests {
     }
 
     #[test]
-    fn schemas_that_have_no_end_or_no_sense_are_read_in_finite_time() {
+    fn recursive_and_malformed_schemas_are_read_in_bounded_time() {
         let circle = json!({"$ref": "#", "anyOf": [{"$ref": "#"}, {"$ref": "#"}], "properties": {"a": {"$ref": "#"}}});
         assert!(Shape::of(&circle).kinds().has(Kinds::OBJECT));
         let wide: Vec<_> = (0..200).map(|n| json!({"const": n})).collect();

@@ -14,7 +14,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_shell_reads_what_was_meant() {
+    fn quoted_words_are_safe_for_a_shell() {
         assert_eq!(quoted("/home/ann/notes"), "/home/ann/notes");
         assert_eq!(quoted("my notes"), "'my notes'");
         assert_eq!(quoted("it's"), r"'it'\''s'");

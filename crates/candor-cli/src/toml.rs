@@ -34,7 +34,7 @@ pub(crate) fn strings(texts: &[String]) -> String {
 #[cfg(test)]
 mod tests {
     #[test]
-    fn what_stands_in_quotes_ends_where_it_should() {
+    fn toml_string_escapes_quotes_and_control_characters() {
         assert_eq!(super::string(r#"C:\a "b""#), r#""C:\\a \"b\"""#);
         assert_eq!(super::string("a\nb\u{202e}"), r#""a\U0000000Ab\U0000202E""#);
     }

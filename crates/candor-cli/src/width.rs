@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn wide_letters_take_two_columns() {
+    fn wide_characters_take_two_columns() {
         assert_eq!(columns("a漢字"), 5);
         assert_eq!(cut("漢字漢字", 8), "漢字漢字");
         assert_eq!(cut("漢字漢字", 7), "漢字漢…");

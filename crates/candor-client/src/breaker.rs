@@ -175,7 +175,7 @@ mod tests {
     }
 
     #[test]
-    fn failing_calls_rest_although_lists_succeed() {
+    fn breaker_stops_failing_calls_while_lists_succeed() {
         let (breaker, now) = (Breaker::default(), Instant::now());
         let sent: usize = (0..16)
             .filter(|_| {
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn probe_comes_within_twice_the_outage() {
+    fn probe_starts_within_twice_the_outage() {
         for outage in [1, 6, 20, 100] {
             let (breaker, start) = (Breaker::default(), Instant::now());
             let back = start + Duration::from_secs(outage);
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn one_request_probes_and_a_dropped_probe_frees_the_next() {
+    fn dropped_probe_lets_the_next_request_probe() {
         let (breaker, now) = (Breaker::default(), Instant::now());
         (0..5).for_each(|_| send(&breaker, Work::Calls, now, true).unwrap());
         assert!(breaker.admit_at(Work::Calls, now).is_err());
@@ -219,7 +219,7 @@ mod tests {
     }
 
     #[test]
-    fn listener_is_neither_counted_nor_stopped() {
+    fn breaker_ignores_listener_failures() {
         let (breaker, now) = (Breaker::default(), Instant::now());
         (0..100).for_each(|_| send(&breaker, Work::Listening, now, true).unwrap());
         for work in [Work::Connecting, Work::Calls, Work::Lists, Work::Evaluations, Work::Others] {

@@ -121,7 +121,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn kept_answers_are_bounded_in_bytes() {
+    fn cache_size_is_limited_in_bytes() {
         let cache = Cache::new();
         let answer = raw(&"x".repeat(1_000_000));
         let hint = Hint { lasts: LONGEST, public: true };

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn values_cost_and_letters_do_not() {
+    fn cost_ignores_separators_inside_strings() {
         let digits = format!("[{}1]", "1,".repeat(1000));
         let letters = format!("\"{}\\\"{}\"", "1,".repeat(500), "[{".repeat(500));
         assert!(cost(digits.as_bytes()) > 1000 * VALUE);

@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn root_without_properties_gets_them_and_a_plain_one_stays() {
+    fn root_schema_without_properties_gets_empty_properties() {
         assert_eq!(accepted(&json!({})), json!({"type": "object", "properties": {}}));
         let plain = json!({"type": "object", "properties": {"a": {"oneOf": [{"type": "null"}, {"$ref": "#/$defs/A"}]}},
             "required": ["a"], "additionalProperties": false, "$defs": {"A": {"type": "string"}}});
@@ -346,7 +346,7 @@ mod tests {
     }
 
     #[test]
-    fn alternatives_and_references_of_the_root_are_folded_into_its_properties() {
+    fn alternatives_at_the_root_are_folded_into_its_properties() {
         let tagged = json!({"oneOf": [
             {"type": "object", "properties": {"kind": {"const": "a"}, "x": {"type": "string"}}, "required": ["kind", "x"]},
             {"$ref": "#/$defs/B"},
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn references_into_what_is_folded_away_keep_their_targets() {
+    fn references_into_folded_alternatives_keep_their_targets() {
         let schema = json!({"type": "object", "properties": {
                 "z": {"$ref": "#/anyOf/0"},
                 "again": {"items": {"$ref": "#/%61nyOf/0"}},

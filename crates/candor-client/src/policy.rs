@@ -177,7 +177,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_stranger_never_removes_caution(
+        fn untrusted_hints_never_lower_the_risk(
             own in proptest::option::of(any_hints()),
             declared in any_declared(),
             asked in proptest::option::of(any_declared()),
@@ -193,7 +193,7 @@ mod tests {
         }
 
         #[test]
-        fn who_is_known_is_taken_at_its_word(declared in any_declared(), asked in any_declared()) {
+        fn trusted_answer_replaces_declared_hints(declared in any_declared(), asked in any_declared()) {
             let policy = HostPolicy::default();
             let hints = policy.effective("t", Trust::Trusted, &declared, Some(&asked));
             prop_assert_eq!(hints, asked.effective().hints);
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_decide() {
+    fn host_policy_verdict_follows_ask_level_reach_and_deny_list() {
         let policy = HostPolicy::ask(AskLevel::Destructive).deny("never");
         assert_eq!(policy.judge("t", Hints::ADDS), Verdict::Allow);
         let policy = policy.and_what_reaches_outside();

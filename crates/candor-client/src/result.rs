@@ -279,7 +279,7 @@ mod tests {
     }
 
     #[test]
-    fn boxes_are_opened_by_their_marks() {
+    fn wrapped_result_is_unwrapped_by_its_schema_marker() {
         let ours = json!({"x-dedalus-box": {"field": "result"}});
         let other = json!({"x-fastmcp-wrap-result": true});
         assert_eq!(value(&ours, &json!({"result": 7})), json!(7));
@@ -291,7 +291,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_box_stays_closed() {
+    fn result_that_is_not_wrapped_stays_unchanged() {
         let plain = json!({"type": "object"});
         assert_eq!(value(&plain, &json!({"result": 7})), json!({"result": 7}));
         let ours = json!({"x-dedalus-box": {"field": "result"}});

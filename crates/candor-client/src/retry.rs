@@ -78,7 +78,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn waits_grow_are_capped_and_end() {
+    fn retry_delay_doubles_up_to_the_cap() {
         let retry = Retry { attempts: 20, ..Retry::default() };
         for failed in 1..20 {
             let most = Duration::from_millis(250 * 2_u64.pow(failed - 1)).min(retry.cap);
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn chance_spreads_the_waits() {
+    fn retry_delay_is_random() {
         let retry = Retry::default();
         let waits: std::collections::HashSet<_> =
             (0..50).map(|_| retry.wait(3, None).unwrap().as_micros()).collect();
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_server_says_wins_unless_it_is_absurd() {
+    fn retry_after_sets_the_minimum_delay_unless_too_long() {
         let retry = Retry::default();
         let after = Duration::from_secs(7);
         let wait = retry.wait(1, Some(after)).unwrap();

@@ -259,7 +259,7 @@ mod tests {
     }
 
     #[test]
-    fn plain_names_are_joined_and_ambiguous_or_long_ones_have_a_digest() {
+    fn ambiguous_or_long_tool_names_get_a_digest() {
         assert_eq!(tool_name("files", "read_file"), "files__read_file");
         assert_eq!(tool_name("a", "b__c"), "a__b__c");
         let taken: HashSet<String> = [

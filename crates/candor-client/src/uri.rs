@@ -47,7 +47,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn spellings_of_one_uri_are_the_same_and_others_are_not() {
+    fn spellings_of_one_uri_are_equal() {
         for (one, other) in [
             ("FILE:///a%2dé b", "file:///a-%C3%A9%20b"),
             ("x://Host", "x://hosT/"),

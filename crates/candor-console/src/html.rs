@@ -125,7 +125,7 @@ pub(crate) use html;
 mod tests {
 
     #[test]
-    fn values_are_escaped_and_html_is_not() {
+    fn html_macro_escapes_values_but_not_html() {
         let hostile = r#"<img src=x onerror="alert('1')">&"#;
         let part = html!("<b title=\"{}\">{}</b>", hostile, 7_u64);
         let escaped = "&lt;img src=x onerror=&quot;alert(&#39;1&#39;)&quot;&gt;&amp;";

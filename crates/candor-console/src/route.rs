@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn any_name_is_reachable_raw_or_encoded_once() {
+    fn route_decodes_a_tool_name_once() {
         for name in
             ["image/resize", "100% sure?", "x/call", "validate", "..", "é ü", "a%2Fb", "a//b"]
         {
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_encoded_properly_is_refused() {
+    fn invalid_percent_encoding_is_refused() {
         for path in ["/tools/100%_sure", "/tools/%", "/tools/%ff%fe", "/tools/%4"] {
             let problem = Route::read(path, false).unwrap_err();
             assert_eq!(problem.status(), http::StatusCode::BAD_REQUEST, "{path}");

@@ -99,7 +99,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_cookie_stands_for_one_person_until_it_is_closed() {
+    fn login_cookie_belongs_to_one_principal_until_logout() {
         let sessions = LoginSessions::default();
         let LoginTokens { cookie, proof } = sessions.open(Principal::new("olga"), true);
         let other = sessions.open(Principal::new("alice"), false).cookie;

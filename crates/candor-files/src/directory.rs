@@ -464,7 +464,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn places_have_uris_and_find_back() {
+    fn paths_and_uris_convert_both_ways() {
         for (root, at_root, child) in [
             ("file:///", "file:///", "file:///a%20b/c"),
             ("file:///srv/docs", "file:///srv/docs", "file:///srv/docs/a%20b/c"),

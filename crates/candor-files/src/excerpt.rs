@@ -60,7 +60,7 @@ mod tests {
     }
 
     #[test]
-    fn each_line_counts_once() {
+    fn line_with_several_matches_counts_once() {
         let text = "one two one\r\nthree\n\nONE\none";
         let found = lines(text, "one", false);
         assert_eq!(found, [(1, "one two one".to_owned()), (5, "one".to_owned())]);
@@ -72,7 +72,7 @@ mod tests {
     }
 
     #[test]
-    fn a_long_line_is_cut_around_the_match() {
+    fn long_line_is_cut_around_the_match() {
         let text = format!("{}needle{}", "\u{fc}".repeat(1000), "b".repeat(1000));
         let (line, excerpt) = lines(&text, "NEEDLE", true).remove(0);
         assert_eq!(line, 1);
@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn letters_that_change_their_length_do_not_confuse() {
+    fn case_folding_that_changes_length_keeps_the_line() {
         let text = "\u{130}\u{130}\u{130}\n\u{130}x\nend";
         assert_eq!(lines(text, "X", true), [(2, "\u{130}x".to_owned())]);
         assert_eq!(lines(text, "END", true), [(3, "end".to_owned())]);

@@ -281,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_pattern_means_what_it_says() {
+    fn glob_matches_exactly_the_expected_paths() {
         for (pattern, yes, no) in [
             ("*.rs", &["a.rs", "x/y/a.rs", ".rs"][..], &["a.rsx", "rs"][..]),
             ("?", &["a", "\u{fc}"], &["", "ab"]),
@@ -309,14 +309,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused() {
+    fn invalid_glob_is_refused() {
         for pattern in ["", "[a", "[", "{a", "{a,{b,c}}", &"a".repeat(2000), &"{a,b}".repeat(9)] {
             assert!(Glob::parse(pattern).is_err(), "{pattern}");
         }
     }
 
     #[test]
-    fn no_pattern_takes_for_ever() {
+    fn hostile_glob_terminates() {
         assert!(!matches(&"*a".repeat(500), "a".repeat(4000) + "b"));
         assert!(!matches(&("**/".repeat(300) + "b"), "a/".repeat(2000) + "a"));
     }

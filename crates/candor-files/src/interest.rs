@@ -89,7 +89,7 @@ mod tests {
     }
 
     #[test]
-    fn among_many_in_a_folder_only_those_of_the_name_are_asked() {
+    fn event_concerns_only_watches_of_its_name() {
         let mut interest = Interest::default();
         for number in 0..1000 {
             let is_first = interest.join(&aim("/docs", Some(&format!("{number}"))), number);
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn beneath_a_folder_stands_what_is_in_it_and_not_what_begins_like_it() {
+    fn watches_inside_a_folder_exclude_names_with_the_same_prefix() {
         let mut interest = Interest::default();
         for (number, folder) in ["/a", "/a/b", "/a/b/c", "/a.b", "/ab"].into_iter().enumerate() {
             interest.join(&aim(folder, Some("x")), number as u64);
@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[test]
-    fn the_last_who_leaves_a_folder_is_told_so() {
+    fn last_watch_that_leaves_a_folder_is_reported() {
         let mut interest = Interest::default();
         let [all, one] = [aim("/docs", None), aim("/docs", Some("one"))];
         interest.join(&one, 1);

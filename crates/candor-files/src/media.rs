@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn names_decide_as_programmers_mean_them() {
+    fn media_type_follows_common_file_names() {
         for (name, media) in [
             ("a.ts", "text/typescript"),
             ("a.d.mts", "text/typescript"),
@@ -337,7 +337,7 @@ mod tests {
     }
 
     #[test]
-    fn the_head_decides_where_the_name_does_not() {
+    fn media_type_of_an_unknown_name_comes_from_its_content() {
         let by_head = |head: &[u8]| media_type(b"blob", || Some(head.to_vec())).into_owned();
         assert_eq!(by_head(b"\x89PNG\r\n\x1a\nrest"), "image/png");
         assert_eq!(by_head(b"RIFF\0\0\0\0WEBPVP8 "), "image/webp");

@@ -160,7 +160,7 @@ mod tests {
     }
 
     #[test]
-    fn usual_numbers_are_looked_at_every_two_seconds() {
+    fn up_to_4000_watches_are_checked_every_two_seconds() {
         for count in [1, 10, 256, 1000, 4000] {
             let mut world = World::watching(count);
             world.stretches_for(Duration::from_secs(60));
@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn however_many_are_watched_looks_take_a_twentieth_of_the_time_and_all_have_their_turn() {
+    fn checks_of_many_watches_use_a_twentieth_of_the_time() {
         for count in [10_000, 50_000, 200_000] {
             let mut world = World::watching(count);
             let time = Duration::from_secs(600);
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_comes_and_goes_keeps_nobody_from_having_a_turn() {
+    fn new_and_ended_watches_never_delay_the_others() {
         let mut world = World::watching(2000);
         let mut newest = 2000;
         // In every stretch more watches begin than it can check, and earlier ones end, among them the last of the round.
@@ -203,7 +203,7 @@ mod tests {
     }
 
     #[test]
-    fn a_look_that_hung_is_followed_by_others_within_a_minute() {
+    fn stalled_check_delays_the_next_one_by_at_most_a_minute() {
         let began = Instant::now();
         let ended = began + Duration::from_secs(1200);
         let mut rounds = Rounds::new(began);
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn what_happens_during_a_round_is_known_whole_at_the_end_of_the_next() {
+    fn change_during_a_round_is_complete_after_the_next_round() {
         let now = Instant::now();
         let mut rounds = Rounds::new(now);
         let mut stretch = |reached, found: &[u64]| {
@@ -234,7 +234,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_had_much_to_tell_waits_before_the_next() {
+    fn long_report_delays_the_next_one() {
         let began = Instant::now();
         let ended = began + Duration::from_secs(1);
         assert_eq!(tell_again(began, ended), began + Duration::from_secs(5));

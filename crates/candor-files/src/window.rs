@@ -188,7 +188,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_window_holds_the_smallest_names_and_no_more() {
+    fn window_holds_the_smallest_names_up_to_its_width() {
         let path = std::env::temp_dir().join(format!("candor-files-window-{}", std::process::id()));
         std::fs::create_dir_all(&path).unwrap();
         for i in 0..100 {
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn a_window_that_is_older_than_a_listing_is_not_for_it() {
+    fn listing_ignores_a_window_older_than_itself() {
         let windows = Windows::default();
         let place = RootedPath::parse("folder").unwrap();
         let window = Arc::new(Window { after: None, names: Vec::new(), more: false });

@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn each_level_covers_what_the_one_before_does() {
+    fn each_ask_level_covers_the_one_before() {
         let kinds = [Hints::READS, Hints::ADDS, Hints::CHANGES, Hints::DELETES];
         let asked = |ask: AskLevel| kinds.map(|hints| ask.covers(hints));
         assert_eq!(asked(AskLevel::Never), [false, false, false, false]);
@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn a_judgement_is_read_as_it_is_written() {
+    fn verdict_parses_as_written() {
         for judgement in [Verdict::Allow, Verdict::Ask, Verdict::Deny] {
             assert_eq!(Verdict::of_word(judgement.as_str()), Some(judgement));
         }

@@ -90,7 +90,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_gap_is_never_the_safe_side() {
+    fn missing_hints_count_as_the_worst_case() {
         assert_eq!(DeclaredHints::default().effective().hints, Hints::WORST);
         let reads = DeclaredHints { read_only: Some(true), ..DeclaredHints::default() };
         assert_eq!(reads.effective().hints, Hints::READS);
@@ -101,7 +101,7 @@ mod tests {
     }
 
     #[test]
-    fn a_contradiction_is_the_worst_case() {
+    fn contradictory_hints_are_the_worst_case() {
         let both = DeclaredHints {
             read_only: Some(true),
             destructive: Some(true),
@@ -134,12 +134,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_we_say_is_what_is_read(hints in any_hints()) {
+        fn declared_hints_survive_a_round_trip(hints in any_hints()) {
             prop_assert_eq!(hints.declared().effective().hints, hints);
         }
 
         #[test]
-        fn saying_less_is_never_safer(hints in any_hints(), kept: [bool; 5]) {
+        fn omitting_hints_is_never_safer(hints in any_hints(), kept: [bool; 5]) {
             let all = hints.declared();
             let keep = |said: Option<bool>, kept: bool| said.filter(|_| kept);
             let some = DeclaredHints {

@@ -259,7 +259,7 @@ mod tests {
     use crate::table::EffectRow;
 
     #[test]
-    fn assumption_does_not_read_like_a_declaration() {
+    fn assumed_effect_does_not_read_like_a_declared_one() {
         let words = |declared: DeclaredHints| declared.effective().in_words();
         assert_eq!(words(DeclaredHints::default()), UNCLASSIFIED);
         let local = DeclaredHints { open_world: Some(false), ..DeclaredHints::default() };
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn the_words_are_those_of_the_console_and_the_command_line() {
+    fn summary_uses_the_words_of_the_console_and_the_cli() {
         assert_eq!(Hints::READS.closed_world().in_words(), "Reads · safe to retry · local");
         assert_eq!(Hints::ADDS.in_words(), "Adds · not safe to retry · external");
         assert_eq!(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_of_any_hints_is_read_again() {
+    fn effect_parses_from_its_summary() {
         for effect in Effect::ALL {
             assert_eq!(Effect::from_word(effect.as_str()), Some(effect));
             for hints in [Hints::from_effect(effect), Hints::from_effect(effect).repeatable()] {
@@ -309,7 +309,7 @@ mod tests {
     }
 
     #[test]
-    fn lines_of_earlier_versions_are_read() {
+    fn summaries_of_earlier_versions_still_parse() {
         let lines = [
             ("reads · repeatable · stays local", Effect::Reads, "safe to retry · local"),
             (
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_reads_like_a_list_of_cases() {
+    fn effect_table_is_shown_as_a_list_of_cases() {
         let table = EffectTable::new()
             .row(EffectRow::when("/request/method", Condition::equals("GET")).then(Hints::READS))
             .row(

@@ -185,7 +185,7 @@ pub(crate) mod tests {
 
     proptest! {
         #[test]
-        fn joining_is_a_lattice(a in any_hints(), b in any_hints(), c in any_hints()) {
+        fn join_is_the_least_upper_bound(a in any_hints(), b in any_hints(), c in any_hints()) {
             prop_assert_eq!(a.join(a), a);
             prop_assert_eq!(a.join(b), b.join(a));
             prop_assert_eq!(a.join(b).join(c), a.join(b.join(c)));
@@ -203,14 +203,14 @@ pub(crate) mod tests {
         }
 
         #[test]
-        fn no_hints_contradict_themselves(a in any_hints(), b in any_hints()) {
+        fn hints_never_contradict_themselves(a in any_hints(), b in any_hints()) {
             for hints in [a, a.join(b), a.repeatable(), a.closed_world()] {
                 prop_assert!(!hints.is_read_only() || (hints.is_idempotent() && !hints.is_destructive()));
             }
         }
 
         #[test]
-        fn words_only_make_hints_safer(a in any_hints()) {
+        fn idempotent_and_local_hints_are_only_safer(a in any_hints()) {
             prop_assert!(a.repeatable().is_at_most(a) && a.closed_world().is_at_most(a));
         }
     }

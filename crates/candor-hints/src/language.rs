@@ -309,7 +309,7 @@ mod tests {
         #![proptest_config(ProptestConfig::with_cases(64))]
 
         #[test]
-        fn outcomes_are_those_of_some_string(
+        fn outcomes_are_those_of_real_strings(
             tests in prop::collection::vec(any_test(), 1..4), least in 0..4_usize, more in 0..4_usize,
         ) {
             let greatest = (least + more).min(4);
@@ -328,7 +328,7 @@ mod tests {
         }
 
         #[test]
-        fn no_outcome_of_a_longer_string_is_missed(
+        fn no_outcome_of_a_long_string_is_missed(
             tests in prop::collection::vec(any_test(), 1..4), text in "/?[abcé~:.]{0,3}(/[abcé.:~]{0,3}){0,4}",
         ) {
             let tests: Vec<&Condition> = tests.iter().collect();

@@ -192,7 +192,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_fit_names_and_numbers_of_names() {
+    fn glob_matches_names_and_depth() {
         for (path, pattern, expected) in [
             ("/repos/a/b", "/repos/*/*", true),
             ("/repos/a/b/issues", "/repos/*/*", false),
@@ -213,12 +213,12 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_pattern_without_stars_is_a_name(a in "[a-c]{1,3}", b in "[a-c]{1,3}") {
+        fn glob_without_stars_matches_only_itself(a in "[a-c]{1,3}", b in "[a-c]{1,3}") {
             prop_assert_eq!(name_fits(&a, &b), a == b);
         }
 
         #[test]
-        fn stars_fit_as_slowly_trying_everything_says(name in "[ab]{0,6}", pattern in "[ab*]{0,6}") {
+        fn star_matching_agrees_with_exhaustive_search(name in "[ab]{0,6}", pattern in "[ab*]{0,6}") {
             fn slow(name: &[u8], pattern: &[u8]) -> bool {
                 match pattern {
                     [] => name.is_empty(),

@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pointer_has_steps_and_names() {
+    fn pointer_steps_have_decoded_names() {
         let steps = |text: &str| -> Vec<_> {
             Pointer::from(text).steps().map(|step| (step.to_string(), step.name())).collect()
         };

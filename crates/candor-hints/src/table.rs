@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_first_row_that_fits_decides() {
+    fn first_matching_row_wins() {
         let of = |action: &str| files().of(&json!({"path": "a", "action": action}));
         assert_eq!(of("read"), Hints::new(true, false, true, false));
         assert_eq!(of("append"), Hints::new(false, false, false, false));
@@ -308,7 +308,7 @@ mod tests {
     }
 
     #[test]
-    fn the_worst_case_is_computed() {
+    fn worst_case_covers_every_row() {
         assert_eq!(files().worst(), Hints::new(false, true, false, false));
         let reads =
             EffectTable::new().row(EffectRow::when("a", Condition::equals(1)).then(Hints::READS));
@@ -317,14 +317,14 @@ mod tests {
     }
 
     #[test]
-    fn what_is_not_said_yet_may_still_be_anything() {
+    fn missing_argument_may_take_any_value() {
         let table = files().exhaustive();
         assert_eq!(table.of_partial(&json!({"path": "a"})), table.worst());
         assert!(table.of_partial(&json!({"action": "read"})).is_read_only());
     }
 
     #[test]
-    fn a_left_out_argument_has_its_default() {
+    fn missing_argument_takes_its_default() {
         let table = files().default_of("action", json!("read"));
         assert!(table.of(&json!({})).is_read_only());
         assert_eq!(table.of(&json!({"action": null})), Hints::WORST.closed_world());
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn a_member_that_is_left_out_has_the_default_of_its_place() {
+    fn missing_nested_member_takes_the_default_of_its_pointer() {
         let table = EffectTable::new()
             .row(EffectRow::when("/how/force", Condition::equals(true)).then(Hints::DELETES))
             .row(EffectRow::otherwise(Hints::ADDS));
@@ -351,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn methods_and_paths_are_looked_at_together_and_nested() {
+    fn row_matches_nested_method_and_path_together() {
         let row = |method: &str| EffectRow::when("/request/method", Condition::equals(method));
         let table = EffectTable::new().row(row("GET").then(Hints::READS)).row(
             row("POST")
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn a_path_that_can_be_read_in_two_ways_is_the_worst_case() {
+    fn ambiguous_path_is_the_worst_case() {
         let table = EffectTable::new()
             .row(EffectRow::when("path", Condition::Below("/private".into())).then(Hints::DELETES))
             .row(EffectRow::otherwise(Hints::READS));
@@ -385,7 +385,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_and_presence() {
+    fn rows_match_number_ranges_and_presence() {
         let table = EffectTable::new()
             .row(EffectRow::when("n", Condition::Range(None, Some(10.0))).then(Hints::READS))
             .row(EffectRow::when("force", Condition::Absent).then(Hints::ADDS))
@@ -440,7 +440,7 @@ mod tests {
     proptest! {
         /// The central law: no call is riskier than the hints of its tool, or of a part of the call.
         #[test]
-        fn no_call_is_riskier_than_what_was_said_before(table in any_table(), arguments in any_arguments()) {
+        fn call_is_never_riskier_than_its_tool_or_partial_call(table in any_table(), arguments in any_arguments()) {
             let call = table.of(&arguments);
             prop_assert!(call.is_at_most(table.worst()));
             let members = arguments.as_object().unwrap();
@@ -453,7 +453,7 @@ mod tests {
         }
 
         #[test]
-        fn the_spelling_of_a_number_does_not_matter(table in any_table()) {
+        fn number_spelling_does_not_change_the_effect(table in any_table()) {
             let other: Value = serde_json::from_str(r#"{"b": 1.0, "a": 1}"#).unwrap();
             prop_assert_eq!(table.of(&json!({"a": 1, "b": 1})), table.of(&other));
         }

@@ -306,7 +306,7 @@ mod tests {
     }
 
     #[test]
-    fn a_key_is_short_and_visible() {
+    fn key_must_be_short_and_visible_ascii() {
         assert_eq!(Key::new(""), Err(BadKey::Empty));
         assert_eq!(Key::new("k".repeat(256)), Err(BadKey::TooLong(256)));
         assert_eq!(Key::new("ab\ncd"), Err(BadKey::NotVisible(2)));
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn the_digits_of_a_digest_begin_it() {
+    fn digest_prefix_matches_only_its_own_digest() {
         let digest = id("a", "b").digest();
         let digits = digest.to_string();
         for len in 1..=64 {
@@ -332,7 +332,7 @@ mod tests {
     }
 
     #[test]
-    fn the_name_of_a_grant_is_read_as_it_is_shown() {
+    fn grant_id_parses_as_displayed() {
         let id = GrantId(std::array::from_fn(|at| at as u8 * 17));
         assert_eq!(GrantId::parse(&id.to_string()), Some(id));
         for none in ["", "0", &"g".repeat(32), &"0".repeat(33), &"é".repeat(16)] {
@@ -341,7 +341,7 @@ mod tests {
     }
 
     #[test]
-    fn what_moves_from_one_part_to_the_next_is_another_record() {
+    fn digest_depends_on_the_borders_between_parts() {
         assert_ne!(id("ab", "c").digest(), id("a", "bc").digest());
         assert_eq!(id("ab", "c").digest(), id("ab", "c").digest());
     }

@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_too_large_leaves_its_length_and_digest() {
+    fn oversized_result_stores_only_its_length_and_digest() {
         let small = StoredResult::new(OutcomeKind::Success, *b"four");
         assert_eq!(small.clone().within(4), small);
         let cut = small.within(3);

@@ -146,7 +146,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn paths_and_urls() {
+    fn ledger_address_accepts_paths_and_urls() {
         let named = |text: &str| LedgerAddress::parse(text).unwrap().to_string();
         assert_eq!(named("sqlite:///var/a.db"), "/var/a.db");
         assert_eq!(named("./odd:name.db"), "./odd:name.db");
@@ -158,7 +158,7 @@ mod tests {
     }
 
     #[test]
-    fn a_password_is_not_shown() {
+    fn ledger_address_hides_the_password() {
         let named = |text: &str| LedgerAddress::parse(text).unwrap().to_string();
         assert_eq!(named("postgres://ann:s3cr@t@db:5432/x?password=no"), "postgres://db:5432/x");
         for password in ["a/b", "s3?cret", "s3#cret", "a@b?c"] {

@@ -228,7 +228,7 @@ pub enum StartReason {
     NothingHappened,
     /// It started, and its call is safe to retry. Valid only for a claim that is also safe to retry.
     ByNature {
-        /// Why the outcome is unknown without a retry.
+        /// Why the outcome stays unknown if the call is not started again.
         reason: UnknownReason,
         /// When the outcome became unknown.
         since: Moment,

@@ -173,7 +173,7 @@ mod tests {
     use super::in_case;
 
     #[test]
-    fn names_are_those_of_serde() {
+    fn variant_names_follow_the_serde_rename_rules() {
         for (case, expected) in [
             ("snake_case", "soft_delete"),
             ("kebab-case", "soft-delete"),

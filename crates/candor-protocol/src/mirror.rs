@@ -127,7 +127,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn annotations_where_no_header_can_be_read_are_refused() {
+    fn invalid_header_annotation_is_refused() {
         for bad in [
             json!({"properties": {"a": {"type": "number", "x-mcp-header": "A"}}}),
             json!({"properties": {"a": {"type": "string", "x-mcp-header": ""}}}),
@@ -148,7 +148,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn what_is_written_is_what_is_read(text: String) {
+        fn header_value_survives_a_round_trip(text: String) {
             let header = encoded(&text).into_owned();
             prop_assert!(header.bytes().all(|b| matches!(b, 0x20..=0x7e)));
             prop_assert_eq!(decoded(&header).unwrap(), text);

@@ -68,21 +68,21 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_could_fool_a_reader_is_an_escape() {
+    fn misleading_characters_are_escaped() {
         assert_eq!(shown("café ✓").to_string(), "café ✓");
         assert_eq!(shown("a\u{1b}[2Jb\n\u{9b}").to_string(), r"a\u{1b}[2Jb\n\u{9b}");
         assert_eq!(shown("\u{202e}cod.\u{200d}").to_string(), r"\u{202e}cod.\u{200d}");
     }
 
     #[test]
-    fn what_is_long_is_cut_after_it_was_escaped() {
+    fn text_is_cut_after_escaping() {
         assert_eq!(cut("order-17", 8), "order-17");
         assert_eq!(cut("order-17", 7), "order-…");
         assert_eq!(cut("\u{1b}\u{1b}", 7), r"\u{1b}…");
     }
 
     #[test]
-    fn json_keeps_its_value() {
+    fn escaped_json_keeps_its_value() {
         let value = serde_json::json!({"\u{202e}": ["\u{1b}[0m\u{7f}\u{9b}", "\u{e0041}", "é"]});
         let text = json_shown(&value.to_string());
         assert!(!text.chars().any(fools), "{text}");

@@ -66,7 +66,7 @@ mod tests {
     }
 
     #[test]
-    fn known_moments() {
+    fn known_times_are_formatted_as_rfc_3339() {
         assert_eq!(at(0, 0), "1970-01-01T00:00:00.000Z");
         assert_eq!(at(951_782_399, 999), "2000-02-28T23:59:59.999Z");
         assert_eq!(at(951_782_400, 0), "2000-02-29T00:00:00.000Z");
@@ -76,7 +76,7 @@ mod tests {
     }
 
     #[test]
-    fn before_the_epoch_and_beyond_the_calendar() {
+    fn time_before_the_epoch_is_formatted_rounded_down() {
         let before = |millis| rfc3339(UNIX_EPOCH - Duration::from_millis(millis));
         assert_eq!(before(1).unwrap(), "1969-12-31T23:59:59.999Z");
         let nanosecond = UNIX_EPOCH - Duration::from_nanos(1);

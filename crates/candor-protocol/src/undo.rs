@@ -82,7 +82,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn only_a_whole_mark_is_read() {
+    fn incomplete_undo_mark_is_ignored() {
         for undo in [Undo::With("restore".into()), Undo::Possible, Undo::Impossible] {
             assert_eq!(Undo::read(&undo.to_value()), Some(undo));
         }
@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn text_that_is_no_tool_name_is_not_in_the_sentence() {
+    fn invalid_tool_name_is_not_in_the_undo_sentence() {
         let words = |tool: &str| Undo::in_words(Some(&Undo::With(tool.to_owned())));
         assert_eq!(
             words("a.b/restore_it-2"),

@@ -86,7 +86,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_base64_is_refused_by_the_schema() {
+    fn schema_refuses_invalid_base64() {
         for bad in
             [json!("a"), json!("a==="), json!("é"), json!("YQ"), json!([1, 2]), json!("YQ==\n")]
         {
@@ -99,7 +99,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn bytes_come_back(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
+        fn bytes_survive_a_round_trip_through_base64(bytes in prop::collection::vec(any::<u8>(), 0..40)) {
             let sent: Value = serde_json::to_value(Base64(bytes.clone())).unwrap();
             prop_assert!(schema().check(&sent).is_ok());
             prop_assert_eq!(read::<Base64>(&sent).unwrap().0, bytes);

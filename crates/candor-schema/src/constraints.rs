@@ -252,7 +252,7 @@ mod tests {
     }
 
     #[test]
-    fn constraints_become_keywords_of_the_type_at_hand() {
+    fn constraints_become_keywords_of_the_member_type() {
         for (schema, expected) in [
             (
                 json!({"type": "object", KEYWORD: {"length": {"max": 2}}}),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn limits_that_refuse_each_value_are_a_mistake() {
+    fn limits_that_refuse_every_value_are_reported() {
         let of = |limit: Value| {
             let modes = json!({"type": "string", "enum": ["on", "auto"]});
             let mode = crate::merge::merge(
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn constraint_that_cannot_apply_is_a_mistake() {
+    fn constraint_that_cannot_apply_is_reported() {
         let owner = |property: Value| json!({"type": "object", "properties": {"a": property}});
         for (property, mistake) in [
             (

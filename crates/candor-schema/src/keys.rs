@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn patterns_match_exactly_the_integers_of_a_width() {
+    fn key_pattern_matches_exactly_the_integers_of_its_width() {
         for (least, greatest) in
             [(0, 255), (-128, 127), (0, 9), (0, 10), (-1, 100), (0, 109), (0, 2099)]
         {

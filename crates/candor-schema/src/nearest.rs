@@ -54,7 +54,7 @@ mod tests {
     use super::nearest;
 
     #[test]
-    fn slips_are_found_and_other_names_are_not() {
+    fn nearest_name_is_found_only_for_a_typo() {
         let known = || ["name", "max_results", "url", "x"].into_iter();
         assert_eq!(nearest("nmae", known()), Some("name"));
         assert_eq!(nearest("names", known()), Some("name"));

@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn integers_beyond_64_bits_are_digits_that_the_schema_allows() {
+    fn integers_beyond_64_bits_are_written_as_digit_strings() {
         let schema = output::<Wide>().unwrap().schema;
         let size = json!({
             "anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": "^[0-9]+$"}],
@@ -169,7 +169,7 @@ mod tests {
     }
 
     #[test]
-    fn a_value_that_json_cannot_hold_keeps_its_reason() {
+    fn unwritable_value_error_keeps_its_reason() {
         let error = write(&BTreeMap::from([((1, 2), 3)])).unwrap_err();
         assert!(error.to_string().contains("key must be a string"), "{error}");
     }

@@ -113,7 +113,7 @@ mod tests {
     use candor_protocol::json::raw;
 
     #[test]
-    fn a_number_has_one_spelling() {
+    fn numbers_are_normalized_to_one_spelling() {
         let sent = r#"{"a": 1.0, "b": [-2e1, 0.5, -0.0, 1e300], "c": {"d": 9007199254740992.0}}"#;
         let sent: Box<candor_protocol::json::RawValue> = serde_json::from_str(sent).unwrap();
         let arguments = Arguments::decode(Some((&*sent).into())).unwrap();

@@ -238,7 +238,7 @@ mod tests {
     }
 
     #[test]
-    fn a_thousand_changes_are_one_piece_of_news_and_the_last_is_heard() {
+    fn pending_changes_of_a_resource_are_merged() {
         let changes = Changes::default();
         let listener = changes.listen(Lists::default());
         listener.add("x:a");
@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn who_no_longer_listens_is_forgotten() {
+    fn dropped_listener_is_removed_from_all_indexes() {
         let changes = Changes::default();
         let lists = Lists { tools: true, ..Lists::default() };
         let listener = changes.listen(lists);
@@ -274,7 +274,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn waiting_ends_with_the_first_change() {
+    async fn listener_wakes_on_the_first_change() {
         let changes = Changes::default();
         let listener = changes.listen(Lists { prompts: true, ..Lists::default() });
         let waiting = listener.next();

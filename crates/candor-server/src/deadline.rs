@@ -74,7 +74,7 @@ mod tests {
     use super::*;
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_for_an_answer_does_not_count() {
+    async fn deadline_pauses_while_a_question_is_open() {
         let deadline = Deadline::after(Duration::from_secs(10));
         let begun = Instant::now();
         let asking = async {

@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn schema_that_nests_is_refused_by_the_field() {
+    fn nested_schema_is_refused_with_the_field_name() {
         let nested = json!({"type": "object", "properties": {"address": {"type": "object"}}});
         assert_eq!(requested(&nested), Err("its field `address` is an object".to_owned()));
         let list = json!({"type": "object", "properties": {"tags": {"type": "array", "items": {"type": "string"}}}});

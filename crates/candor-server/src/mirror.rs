@@ -95,7 +95,7 @@ mod tests {
     }
 
     #[test]
-    fn header_and_body_must_agree() {
+    fn mirrored_header_must_match_its_argument() {
         let mirrors = mirrors(&schema()).unwrap();
         let ok = |arguments: Value, sent: &[(&str, &str)]| {
             check(&mirrors, &headers(sent), &arguments).is_ok()

@@ -54,7 +54,7 @@ mod tests {
     use crate::seal::Secret;
 
     #[test]
-    fn a_cursor_belongs_to_its_list_and_its_server() {
+    fn cursor_of_another_list_or_server_is_refused() {
         let seal = Secret::random().seal("cursor");
         let cursor = next(&seal, "tools/list", 1000, 1001).unwrap();
         assert_eq!(start(&seal, "tools/list", Some(&cursor)).unwrap(), 1000);

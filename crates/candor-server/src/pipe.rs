@@ -75,7 +75,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_full_pipe_holds_the_sender_back_and_loses_nothing() {
+    async fn full_pipe_blocks_the_sender_and_loses_nothing() {
         let pipe = Pipe::new(2);
         let sender = pipe.clone();
         let sending = tokio::spawn(async move {

@@ -168,7 +168,7 @@ mod tests {
     }
 
     #[test]
-    fn capacity_grows_shrinks_and_is_given_back() {
+    fn capacity_is_resized_within_the_share_and_released() {
         let (rooms, alice) = (rooms(), Principal::new("alice"));
         let free = || rooms.answer(None, 64 * MIB).is_ok();
         let one = ResponseCapacity::new(&rooms, Some(&alice));
@@ -177,7 +177,7 @@ mod tests {
         one.reserve(8 * MIB).unwrap();
         one.reserve(32 * MIB).unwrap();
         let other = ResponseCapacity::new(&rooms, Some(&alice));
-        assert_eq!(other.reserve(MIB), Err(AtCapacity::Caller), "half is hers");
+        assert_eq!(other.reserve(MIB), Err(AtCapacity::Caller), "half is the share of one caller");
         one.hold(16 * MIB).unwrap();
         other.reserve(16 * MIB).unwrap();
         assert_eq!(other.hold(17 * MIB), Err(AtCapacity::Caller));
@@ -191,7 +191,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn waiting_ends_with_capacity_or_with_an_error() {
+    async fn wait_ends_with_capacity_or_an_error() {
         for of in [None, Some(Principal::new("alice"))] {
             let rooms = rooms();
             let held = ResponseCapacity::new(&rooms, of.as_ref());

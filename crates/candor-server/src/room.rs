@@ -332,25 +332,29 @@ mod tests {
     const NOW: Duration = Duration::ZERO;
 
     #[tokio::test]
-    async fn one_principal_gets_half_rounded_up_and_gives_it_back() {
+    async fn principal_gets_at_most_half_of_the_slots_rounded_up() {
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
         let room = SlotPool::new(5);
         let mut held: Vec<Slot> = (0..3).map(|_| room.try_take(Some(&alice)).unwrap()).collect();
         assert_eq!(room.try_take(Some(&alice)).unwrap_err(), AtCapacity::Caller);
         assert_eq!(room.take(Some(&alice), 2, NOW).await.unwrap_err(), AtCapacity::Caller);
         let bobs = room.take(Some(&bob), 2, NOW).await.unwrap();
-        assert_eq!(room.try_take(Some(&bob)).unwrap_err(), AtCapacity::Everybody, "five are five");
+        assert_eq!(
+            room.try_take(Some(&bob)).unwrap_err(),
+            AtCapacity::Everybody,
+            "all five slots are in use"
+        );
         held.pop();
         let again = room.try_take(Some(&alice)).unwrap();
         drop((held, again, bobs));
         // More than a share means all of it: a request that is too large for half can be sent when nothing else runs.
         drop(room.take(Some(&alice), 100, NOW).await.unwrap());
-        assert!(room.shares.lock().is_empty(), "who has nothing is not remembered");
+        assert!(room.shares.lock().is_empty(), "a principal without slots has no entry");
         assert_eq!(room.free.available_permits(), 5);
     }
 
     #[tokio::test]
-    async fn where_nobody_is_known_anybody_may_have_all() {
+    async fn anonymous_caller_may_take_all_slots() {
         let (nobody, room) = (None, SlotPool::new(2));
         let held = [room.try_take(nobody).unwrap(), room.try_take(nobody).unwrap()];
         assert_eq!(room.try_take(nobody).unwrap_err(), AtCapacity::Everybody);
@@ -363,7 +367,7 @@ mod tests {
 
     /// A caller that waited in vain has no slots, although its share was counted first.
     #[tokio::test]
-    async fn whoever_waits_in_vain_keeps_nothing() {
+    async fn failed_wait_holds_no_slots() {
         let (alice, bob) = (Principal::new("alice"), Principal::new("bob"));
         let room = SlotPool::new(4);
         let held = room.take(Some(&alice), 2, NOW).await.unwrap();

@@ -418,7 +418,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn an_answer_reaches_the_question_it_was_given_to() {
+    async fn answer_applies_only_to_its_own_question() {
         let (seal, alice, answers) =
             (Secret::random().seal("round"), Principal::new("alice"), raw(&json!({"q": "yes"})));
         let state = first_state(&seal, &alice, json!(1)).await;
@@ -435,7 +435,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn state_is_worthless_for_others_and_for_other_arguments_and_after_its_time() {
+    async fn request_state_is_bound_to_caller_arguments_and_time() {
         let (seal, alice, answers) =
             (Secret::random().seal("round"), Principal::new("alice"), raw(&json!({"q": 1})));
         let state = first_state(&seal, &alice, json!({"path": "a"})).await;

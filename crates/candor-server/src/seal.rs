@@ -151,7 +151,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn a_rotated_secret_opens_old_tokens_and_makes_new_ones() {
+    fn rotated_secret_opens_old_tokens_and_seals_with_the_new() {
         let (old, new) = ("ab".repeat(32), "cd".repeat(32));
         let before = Secret::from_lines(&old).unwrap().seal("x");
         let during = Secret::from_lines(&format!("{new}\n{old}")).unwrap().seal("x");
@@ -162,14 +162,14 @@ mod tests {
     }
 
     #[test]
-    fn a_token_of_one_purpose_is_worthless_for_another() {
+    fn token_of_another_purpose_does_not_open() {
         let secret = Secret::random();
         assert_eq!(secret.seal("cursor").open(&secret.seal("round").close(b"p")), None);
     }
 
     proptest! {
         #[test]
-        fn every_change_is_noticed(payload in prop::collection::vec(any::<u8>(), 0..40), at in any::<prop::sample::Index>(), to in any::<u8>()) {
+        fn changed_token_does_not_open(payload in prop::collection::vec(any::<u8>(), 0..40), at in any::<prop::sample::Index>(), to in any::<u8>()) {
             let seal = Secret::random().seal("x");
             let token = seal.close(&payload);
             prop_assert_eq!(seal.open(&token), Some(payload));

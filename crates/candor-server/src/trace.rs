@@ -148,7 +148,7 @@ mod tests {
     use candor_protocol::json::raw;
 
     #[test]
-    fn trace_contexts_are_read_as_the_w3c_says() {
+    fn traceparent_follows_the_w3c_format() {
         let read = |text: &str| TraceParent::decode((&*raw(text)).into()).ok();
         let parent = read("00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01").unwrap();
         assert_eq!(parent.trace_id, "0af7651916cd43dd8448eb211c80319c");

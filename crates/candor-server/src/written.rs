@@ -63,7 +63,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_first_place_is_taken_and_no_other() {
+    fn only_the_first_placeholder_is_replaced() {
         let written = Written::around(b"a?b?c".to_vec(), b"?", Bytes::from_static(b"[1]"));
         assert_eq!(written.clone().into_bytes(), "a[1]b?c");
         assert_eq!(written.into_pieces().concat(), b"a[1]b?c");

@@ -30,7 +30,8 @@ pub(super) fn program(
         && !args.iter().any(|arg| arg == "--stdio")
     {
         notes.push(
-            "--stdio is added: a host talks to what it starts over stdin and stdout".to_owned(),
+            "--stdio is added: a host uses stdin and stdout to talk to a program that it starts"
+                .to_owned(),
         );
         args.push("--stdio".to_owned());
     }

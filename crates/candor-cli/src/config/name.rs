@@ -18,7 +18,7 @@ const RUNNERS: [&str; 12] = [
 /// Returns the name if hosts accept it.
 pub(super) fn check(name: &str) -> Result<String, &'static str> {
     if name.is_empty() || name != host_name(name) {
-        return Err("hosts accept only letters, digits, - and _");
+        return Err("hosts accept up to 64 letters, digits and _, with single - between them");
     }
     Ok(name.to_owned())
 }
@@ -105,7 +105,7 @@ mod tests {
     }
 
     #[test]
-    fn a_server_is_called_what_it_is() {
+    fn server_name_comes_from_its_target() {
         assert_eq!(program("/usr/bin/candor files /home/ann/My.notes --stdio"), "My-notes");
         for line in [
             "/usr/bin/candor files fold --instance notes",
@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn names_that_hosts_do_not_take_are_refused() {
+    fn name_with_characters_that_hosts_reject_is_refused() {
         assert_eq!(check("my-notes_2"), Ok("my-notes_2".to_owned()));
         for name in ["", "a b", "ü", "a/b", "-a", "a--b"] {
             assert!(check(name).is_err(), "{name}");

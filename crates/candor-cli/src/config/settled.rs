@@ -54,7 +54,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn for_another_host_paths_are_whole_and_variables_stay() {
+    fn project_entry_gets_absolute_paths_and_keeps_its_variables() {
         let value = json!({"command": "./serve", "args": ["${workspaceFolder}/a", "${AT}"], "env": {"K": "${TOKEN}"}});
         let home = std::env::temp_dir().join(format!("candor-settled-{}", std::process::id()));
         let project = home.join("w");

@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn the_password_of_a_ledger_is_not_shown() {
+    fn ledger_flag_has_a_placeholder_for_the_password() {
         let flags =
             |ledger: &str| Line::parse_from(["files", ".", "--ledger", ledger]).args.flags(&[]);
         assert_eq!(flags("sqlite:/a b.db"), " --ledger 'sqlite:/a b.db'");

@@ -143,10 +143,9 @@ fn until(operation: &OperationView) -> Option<(&'static str, Moment)> {
         RecordState::Suspended { .. } | RecordState::Waiting { .. } => "expires",
         RecordState::Completed { .. } => "stored until",
         RecordState::Open { license: StartReason::First, .. } => "purged at",
-        RecordState::Approved { .. } | RecordState::Open { .. } => "may start",
-        RecordState::Denied { .. }
-        | RecordState::Tombstone { .. }
-        | RecordState::Abandoned { .. } => "reopens",
+        RecordState::Approved { .. } | RecordState::Open { .. } => "may start until",
+        RecordState::Denied { .. } => "denied until",
+        RecordState::Tombstone { .. } | RecordState::Abandoned { .. } => "key purged at",
         RecordState::Indeterminate { .. } => return None,
     };
     Some((name, operation.until()?))

@@ -56,14 +56,14 @@ mod tests {
     use super::check;
 
     #[test]
-    fn names_that_cargo_takes_are_taken() {
+    fn valid_crate_names_are_accepted() {
         for name in ["notes", "my-server", "my_server2", "A", &"a".repeat(64)] {
             assert_eq!(check(name), Ok(()), "{name}");
         }
     }
 
     #[test]
-    fn others_are_refused_with_a_reason() {
+    fn invalid_crate_names_are_refused_with_a_reason() {
         for (name, reason) in [
             ("", "begin with a letter"),
             ("2fast", "begin with a letter"),

@@ -92,7 +92,7 @@ mod tests {
     }
 
     #[test]
-    fn members_are_paths_and_patterns() {
+    fn workspace_members_match_paths_and_patterns() {
         let workspace =
             |member: &str| Workspace { root: "/w".into(), members: vec![member.into()] };
         let takes = |member: &str, path: &str| workspace(member).takes(Path::new(path));

@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn arguments_that_are_credentials_are_not_seen() {
+    fn target_name_redacts_credentials_in_arguments() {
         for (args, seen) in [
             (&["--token", "s3cret", "./x"][..], "run --token … ./x"),
             (&["--token=s3cret", "-v"], "run --token=… -v"),

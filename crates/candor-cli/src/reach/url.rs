@@ -80,7 +80,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bare_origin_means_its_server() {
+    fn bare_origin_gets_the_mcp_path() {
         assert_eq!(url("http://127.0.0.1:7332"), "http://127.0.0.1:7332/mcp");
         assert_eq!(url("https://example.com"), "https://example.com/mcp");
         assert_eq!(url("http://[::1]:80?x=1"), "http://[::1]:80/mcp?x=1");
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn this_machine_needs_no_scheme() {
+    fn local_address_needs_no_scheme() {
         assert_eq!(url(":7332"), "http://127.0.0.1:7332/mcp");
         assert_eq!(url(":7332/other"), "http://127.0.0.1:7332/other");
         assert_eq!(url("localhost:7332"), "http://localhost:7332/mcp");
@@ -100,7 +100,7 @@ mod tests {
     }
 
     #[test]
-    fn other_words_are_names() {
+    fn other_words_are_server_names() {
         for name in
             ["github", "my-server", "7332", "a.b", "", "name:tag", "example.com:80", "./server"]
         {
@@ -109,7 +109,7 @@ mod tests {
     }
 
     #[test]
-    fn an_address_that_cannot_be_is_refused() {
+    fn invalid_address_is_refused_with_a_reason() {
         for (word, why) in [
             ("ftp://a", "only http://"),
             ("file:///etc", "only http://"),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn the_address_of_a_console_is_told_from_that_of_its_server() {
+    fn console_address_is_refused_with_the_server_address() {
         let problem = read("http://127.0.0.1:7332/#token=abc").unwrap_err();
         assert!(problem.contains("Its server is http://127.0.0.1:7332/mcp"), "{problem}");
         assert!(!problem.contains("abc"), "a token is not repeated: {problem}");

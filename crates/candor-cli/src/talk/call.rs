@@ -39,8 +39,8 @@ pub(crate) struct CallArgs {
     #[arg(long, value_name = "JSON")]
     arguments: Option<String>,
 
-    /// The idempotency key: a server that has keys runs the same call with the same key once; for any other the call is refused
-    /// [default: a new key, which is printed, if the server has keys]
+    /// The idempotency key: the server runs the same call with the same key once; if it has no keys, the call is refused [default: a
+    /// new key, which is printed, for a call that writes, if a trusted server has keys]
     #[arg(long)]
     key: Option<String>,
 
@@ -48,7 +48,7 @@ pub(crate) struct CallArgs {
     #[arg(long, requires = "key")]
     unsafe_key: bool,
 
-    /// Answer yes to every question that candor asks here
+    /// Confirm every call that candor would ask about here
     #[arg(long)]
     yes: bool,
 

@@ -43,7 +43,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_no_text_is_named_and_not_poured_out() {
+    fn binary_content_is_described_instead_of_printed() {
         assert_eq!(
             bytes("image", "image/png", "AAECAw=="),
             "[image, image/png, 4 bytes; --json has them]"

@@ -413,13 +413,13 @@ mod tests {
     use super::{period, port};
 
     #[test]
-    fn lines_that_are_said_twice_are_found() {
+    fn period_finds_repeated_lines() {
         let of = |lines: &str| period(&lines.chars().map(String::from).collect::<Vec<_>>());
         assert_eq!([of(""), of("a"), of("abab"), of("abcab"), of("abc")], [0, 1, 2, 3, 3]);
     }
 
     #[test]
-    fn the_port_is_what_the_address_says_or_what_its_scheme_means() {
+    fn port_defaults_to_that_of_the_scheme() {
         assert_eq!(port("http://127.0.0.1:7332/mcp"), 7332);
         assert_eq!(port("http://[::1]/mcp"), 80);
         assert_eq!(port("http://[::1]:81/mcp"), 81);

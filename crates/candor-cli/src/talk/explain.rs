@@ -133,7 +133,7 @@ fn tell(
         (Trust::Trusted, EffectSource::Declared) => {
             let declared = match said.sources.contains(&HintSource::Default) {
                 true => {
-                    "some of these hints for all its calls; the worst case applies to the others"
+                    "some of these hints, for all its calls; each other hint counts as the worst case"
                 }
                 false => "these hints for all its calls",
             };

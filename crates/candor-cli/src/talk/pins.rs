@@ -269,7 +269,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn pin_is_read_as_it_is_written() {
+    fn pin_reads_back_as_written() {
         for choices in ["", "a1=c0ffee", "a1=c0ffee,b2=d0"].map(Choices::read) {
             for hints in [Hints::READS, Hints::ADDS.closed_world(), Hints::CHANGES, Hints::WORST] {
                 let (choices, schema) = (choices.clone(), "5c".to_owned());

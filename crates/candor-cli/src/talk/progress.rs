@@ -242,7 +242,7 @@ mod tests {
     use super::bar;
 
     #[test]
-    fn the_bar_is_never_longer_than_its_frame() {
+    fn progress_bar_stays_within_its_frame() {
         assert_eq!(bar(1.0, Some(2.0)), "[##########          ] 50%");
         assert_eq!(bar(9.0, Some(2.0)), "[####################] 100%");
         assert_eq!(bar(-1.0, Some(2.0)), "[                    ] 0%");

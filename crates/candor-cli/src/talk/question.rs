@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_is_what_its_field_takes() {
+    fn answer_is_parsed_by_the_type_of_its_field() {
         assert_eq!(
             read(&json!({"type": "string", "enum": ["approve", "deny"]}), "deny"),
             Ok(json!("deny"))
@@ -250,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn an_answer_that_does_not_fit_is_asked_for_again() {
+    fn answer_that_violates_its_field_is_refused() {
         let problem = read(&json!({"type": "string", "enum": ["approve", "deny"]}), "aprove");
         assert!(problem.unwrap_err().contains("did you mean approve?"));
         assert!(read(&json!({"type": "integer", "minimum": 1}), "0").is_err());

@@ -92,14 +92,14 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lines_and_tabs_stay_and_nothing_else_moves_the_cursor() {
+    fn text_keeps_only_line_breaks_and_tabs() {
         assert_eq!(text("a\tb\r\nc\u{1b}[2J\rd\n"), "a\tb\nc\\u{1b}[2J\\rd");
         assert_eq!(quoted("a\nb"), "  | a\n  | b");
         assert_eq!(text("\u{202e}"), "\\u{202e}");
     }
 
     #[test]
-    fn a_long_text_is_cut_and_says_how_much_is_missing() {
+    fn long_excerpt_counts_the_omitted_text() {
         assert_eq!(excerpt("a\nb", PREVIEW), "  | a\n  | b");
         let long = format!("{}\n{}", "x".repeat(205), "y\n".repeat(50));
         let cut = excerpt(&long, PREVIEW);

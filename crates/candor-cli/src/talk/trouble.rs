@@ -350,7 +350,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_error_has_its_number() {
+    fn every_client_error_has_an_exit_code() {
         let lost = |sent| Error::Lost { why: String::new(), sent };
         for (error, exit, word) in [
             (
@@ -381,7 +381,7 @@ mod tests {
     }
 
     #[test]
-    fn whoever_has_read_enough_is_not_complained_to() {
+    fn broken_pipe_exits_with_code_0() {
         let gone = CliError::from(io::Error::from(io::ErrorKind::BrokenPipe));
         assert_eq!(gone.0.exit, 0);
         assert_eq!(CliError::from(io::Error::other("full\u{1b}")).0.message, "full\\u{1b}");

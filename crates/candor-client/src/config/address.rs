@@ -50,7 +50,7 @@ mod tests {
     use super::{is_local, is_public};
 
     #[test]
-    fn what_stays_on_this_machine_is_known() {
+    fn only_loopback_urls_are_local() {
         for url in
             ["http://127.0.0.1:1/mcp", "http://127.9.9.9", "http://[::1]:1", "http://localhost/x"]
         {
@@ -69,7 +69,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everybody_can_reach_is_a_name_over_https() {
+    fn only_https_urls_with_a_public_host_name_are_public() {
         for url in ["https://a.example/mcp", "https://A.Example.:8443", "https://xn--a.xn--p1ai/"] {
             assert!(is_public(url), "{url}");
         }

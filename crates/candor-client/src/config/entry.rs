@@ -302,7 +302,7 @@ mod tests {
     }
 
     #[test]
-    fn a_program_runs_where_its_project_is() {
+    fn program_runs_in_its_project_folder() {
         let value = json!({"type": "stdio", "command": "./serve", "args": ["--at", "${AT}"], "env": {"KEY": "${TOKEN}"}});
         let expected = |cwd: Option<&str>| Target::Program {
             program: "./serve".to_owned(),
@@ -320,7 +320,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_stands_under_the_names_that_hosts_use() {
+    fn url_is_read_under_every_name_that_hosts_use() {
         for name in URLS {
             let value = json!({name: "https://a.example/x", "headers": {"Authorization": "Bearer ${TOKEN}"}});
             let Ok(Target::Url { url, headers }) = expanded(None, &value) else { panic!("{name}") };
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_is_named() {
+    fn invalid_entry_error_names_its_pointer_and_problem() {
         for (value, at, problem) in [
             (json!(1), "", "expected an object"),
             (json!({}), "", "neither"),
@@ -372,7 +372,7 @@ mod tests {
     }
 
     #[test]
-    fn agreement_is_needed_for_all_but_plain_requests_to_public_hosts() {
+    fn project_entry_needs_agreement_except_for_a_plain_public_url() {
         let of = |owner, value: &Value| {
             let mut entry = read(Some("/w"), value).unwrap();
             entry.owner = owner;

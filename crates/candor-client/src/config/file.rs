@@ -85,7 +85,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_belongs_to_others_is_not_believed() {
+    fn file_of_another_user_may_not_name_programs() {
         assert!(may_name_programs(1000, 1000));
         assert!(may_name_programs(0, 1000));
         assert!(!may_name_programs(1001, 1000));
@@ -93,7 +93,7 @@ mod tests {
     }
 
     #[test]
-    fn what_we_wrote_is_ours_and_what_is_no_file_is_told() {
+    fn config_that_is_not_a_regular_file_is_refused() {
         let folder = std::env::temp_dir().join(format!("candor-trusted-{}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let path = folder.join("file");

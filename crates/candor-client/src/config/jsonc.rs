@@ -51,7 +51,7 @@ mod tests {
     use super::plain;
 
     #[test]
-    fn comments_and_last_commas_are_passed_over() {
+    fn comments_and_trailing_commas_are_ignored() {
         let text = r#"{
             // a comment, with "quotes" and ünïcode
             "a": "http://x/*no*/,]", /* another,
@@ -63,14 +63,14 @@ mod tests {
     }
 
     #[test]
-    fn places_stay_where_they_were() {
+    fn error_positions_ignore_removed_comments() {
         let problem =
             serde_json::from_str::<Value>(&plain("{ /* ü\n */\n // x\n  !}")).unwrap_err();
         assert_eq!((problem.line(), problem.column()), (4, 3));
     }
 
     #[test]
-    fn what_is_broken_stays_broken() {
+    fn invalid_jsonc_stays_invalid() {
         for text in ["", "{", "\"", "\"\\", "/*", "/", "[,]x", "{,", "//", "[1,,2]", "/*/"] {
             assert!(serde_json::from_str::<Value>(&plain(text)).is_err(), "{text}");
         }

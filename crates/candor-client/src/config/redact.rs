@@ -199,7 +199,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn urls_are_seen_without_what_lets_one_in() {
+    fn url_is_shown_without_credentials() {
         for (given, seen) in [
             ("https://a.example/mcp", "https://a.example/mcp"),
             ("https://ann:s3cret@a.example:1/mcp", "https://…@a.example:1/mcp"),
@@ -215,7 +215,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_show_no_filled_in_values() {
+    fn errors_hide_expanded_variables_and_header_values() {
         let set = [("KEY", "s3cret-k3y"), ("SHORT", "1")];
         let environment = Environment::new("").variables(set);
         let headers = |value: &str| vec![("Authorization".to_owned(), value.to_owned())];

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn variables_are_filled_in_once() {
+    fn variables_are_expanded_once() {
         for (text, expected) in [
             ("", ""),
             ("plain $TOKEN {x}", "plain $TOKEN {x}"),
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_filled_in_is_named() {
+    fn missing_variable_is_named_in_the_error() {
         assert_eq!(
             expanded("x${MISSING}").unwrap_err(),
             "the variable MISSING is not set, and has no default"

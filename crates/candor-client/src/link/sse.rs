@@ -174,7 +174,7 @@ mod tests {
         retry: 250\rdata\r\rid:\ndata:three\n\nid: 3\ndata:\n\nunknown: x\nretry: soon\ndata: four\n\ndata: cut off\n";
 
     #[test]
-    fn a_stream_is_read_as_the_standard_says() {
+    fn sse_parser_follows_the_standard() {
         let (data, id, retry, failed) = read(&[STREAM.as_bytes()], 1000);
         assert_eq!(
             data,
@@ -188,7 +188,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_large_is_given_up() {
+    fn sse_event_above_the_limit_fails() {
         let line = format!("data: {}\n\n", "x".repeat(200));
         assert!(read(&[line.as_bytes()], 100).3);
         assert!(
@@ -203,7 +203,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn pieces_make_no_difference(cuts in proptest::collection::vec(0..STREAM.len(), 0..8)) {
+        fn sse_parser_result_does_not_depend_on_chunks(cuts in proptest::collection::vec(0..STREAM.len(), 0..8)) {
             let mut cuts = cuts;
             cuts.extend([0, STREAM.len()]);
             cuts.sort_unstable();

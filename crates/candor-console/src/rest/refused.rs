@@ -127,7 +127,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_framework_says_has_a_status_and_advice() {
+    fn server_error_code_maps_to_its_http_status() {
         for (code, status) in [
             (code::RESULT_EXPIRED, 410),
             (code::RESULT_TOO_LARGE, 410),
@@ -148,7 +148,7 @@ mod tests {
     }
 
     #[test]
-    fn who_has_their_share_is_told_by_another_status_than_everybody() {
+    fn busy_for_one_caller_is_status_429() {
         let said = json!({"code": code::BUSY, "raisedBy": "server", "scope": "caller", "retryAfterMs": 1000});
         let problem = told(&said).unwrap();
         assert_eq!(problem.status().as_u16(), 429);
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_tool_says_stays_a_result() {
+    fn tool_error_stays_a_result() {
         assert!(told(&json!({"code": code::DENIED})).is_none(), "a tool may use any word");
         for code in [code::FAILED, code::INTERNAL, code::RESULT_INVALID, "own"] {
             assert!(told(&json!({"code": code, "raisedBy": "server"})).is_none(), "{code}");

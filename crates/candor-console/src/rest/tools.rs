@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_set_is_written_once_and_what_is_made_anew_is_never_kept() {
+    async fn list_of_a_fixed_tool_set_is_encoded_once() {
         let lists = Lists::default();
         let set = Arc::new(ToolSet::new(tools()).unwrap());
         for kept in [

@@ -210,7 +210,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn times_are_said_roughly() {
+    fn durations_are_shown_in_their_largest_unit() {
         assert_eq!(roughly(Duration::from_secs(59)), "59 s");
         assert_eq!(roughly(Duration::from_secs(3599)), "59 min");
         assert_eq!(roughly(Duration::from_secs(7200)), "2 h");

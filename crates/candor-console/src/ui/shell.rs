@@ -375,13 +375,13 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_cannot_be_seen_is_shown() {
+    fn invisible_characters_are_shown_as_code_points() {
         let shown = shown("a\u{202e}gpj.exe<b>").into_string();
         assert!(shown.contains(">U+202E</span>gpj.exe&lt;b&gt;"), "{shown}");
     }
 
     #[test]
-    fn stored_words_have_the_colour_of_their_verdict_and_others_that_of_the_worst() {
+    fn unknown_stored_effect_is_shown_as_the_worst_case() {
         let words = Hints::READS.closed_world().in_words();
         let (verdict, besides) = verdict_of_words(&words);
         assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");

@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_begins_before_its_first_separator() {
+    fn tool_group_is_the_name_before_the_first_separator() {
         assert_eq!(prefix("github/issues_list"), Some(("github", 2)));
         assert_eq!(prefix("git_log"), Some(("git", 3)));
         assert_eq!(prefix("_hidden"), None);

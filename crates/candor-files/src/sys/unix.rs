@@ -228,7 +228,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_name_is_claimed_once_where_the_system_has_no_call_for_it() {
+    fn rename_by_claiming_never_replaces_a_name() {
         let path = std::env::temp_dir().join(format!("candor-files-claim-{}", std::process::id()));
         std::fs::create_dir_all(path.join("folder/kept")).unwrap();
         std::fs::write(path.join("file"), "file").unwrap();

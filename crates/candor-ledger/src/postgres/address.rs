@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_shown_names_the_place_and_no_secret() {
+    fn shown_address_names_the_database_without_the_password() {
         let address =
             Address::parse("postgres://ada:hush@db.example:5433/books?schema=inv").unwrap();
         assert_eq!(address.shown, "PostgreSQL database books at db.example:5433, schema inv");
@@ -143,7 +143,7 @@ mod tests {
     }
 
     #[test]
-    fn a_url_that_cannot_be_read_is_refused_without_its_password() {
+    fn invalid_url_is_refused_without_its_password() {
         for url in [
             "postgres://ada:hush@db/books?sslmode=sometimes",
             "postgres://ada:hush@db/books?wombat=1",
@@ -161,7 +161,7 @@ mod tests {
     }
 
     #[test]
-    fn each_mode_of_tls_is_understood() {
+    fn every_tls_mode_is_parsed() {
         for (mode, expected, verified) in [
             ("disable", SslMode::Disable, false),
             ("prefer", SslMode::Prefer, false),

@@ -454,7 +454,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_nul_that_only_people_read_becomes_its_picture() {
+    fn nul_in_text_becomes_a_visible_symbol() {
         assert_eq!(readable("a\0b"), "a␀b");
         assert!(matches!(readable("plain"), Cow::Borrowed("plain")));
     }

@@ -81,7 +81,7 @@ mod tests {
     }
 
     #[test]
-    fn the_sum_is_what_the_principal_has_and_only_the_latest_hour_counts() {
+    fn usage_is_the_sum_of_all_parts_in_the_latest_hour() {
         let mut shared = PrincipalUsage::default();
         shared.add(part(5, 100, 7, 5), false);
         shared.add(part(-2, 40, 8, 1), true);

@@ -66,7 +66,7 @@ mod tests {
     use std::fs;
 
     #[test]
-    fn checkpoints_of_the_writer_keep_the_log_short() {
+    fn writer_checkpoints_keep_the_wal_short() {
         let folder =
             std::env::temp_dir().join(format!("candor-checkpoints-{}", std::process::id()));
         let path = folder.join("ledger.db");

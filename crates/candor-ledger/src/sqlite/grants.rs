@@ -96,7 +96,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_grants_of_a_scope_are_found_without_looking_at_others() {
+    fn grants_of_a_scope_are_read_by_index() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::schema::migrate(&mut db).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {OF_SCOPE}")).unwrap();

@@ -120,7 +120,7 @@ mod tests {
     const LONG: Duration = Duration::from_secs(60);
 
     #[test]
-    fn the_writer_wakes_when_there_are_as_many_as_it_expects() {
+    fn writer_wakes_when_the_expected_number_is_queued() {
         let queue: Arc<Queue> = Arc::default();
         let theirs = Arc::clone(&queue);
         let taken = std::thread::spawn(move || theirs.take(3, LONG, 64).unwrap().len());
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn it_does_not_wait_for_ever_and_takes_no_more_than_it_can() {
+    fn writer_takes_at_most_its_batch_after_the_wait() {
         let queue = Queue::default();
         let _answers: Vec<_> = (0..5).map(|_| push(&queue)).collect();
         assert_eq!(queue.take(9, Duration::from_millis(1), 3).unwrap().len(), 3);
@@ -140,7 +140,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_when_it_closes_is_still_taken() {
+    fn closed_queue_still_yields_its_items() {
         let queue = Queue::default();
         let _answer = push(&queue);
         queue.close();
@@ -149,7 +149,7 @@ mod tests {
     }
 
     #[test]
-    fn who_waits_for_a_writer_that_has_ended_learns_it() {
+    fn ended_queue_fails_earlier_and_later_requests() {
         let queue = Queue::default();
         let before = push(&queue);
         queue.end();

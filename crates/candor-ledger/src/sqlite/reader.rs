@@ -284,7 +284,7 @@ mod tests {
     }
 
     #[test]
-    fn lists_are_read_in_their_order_from_the_newest_on_and_never_sorted() {
+    fn history_lists_are_read_by_row_number_without_sorting() {
         let mut db = Connection::open_in_memory().unwrap();
         schema::migrate(&mut db).unwrap();
         let wanted = || Some("x".to_owned());
@@ -311,7 +311,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_listed_in_its_order_without_looking_at_others() {
+    fn pending_requests_are_read_by_index_in_order() {
         let mut db = Connection::open_in_memory().unwrap();
         schema::migrate(&mut db).unwrap();
         for tool in [None, Some("x".to_owned())] {

@@ -264,7 +264,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn turns_are_given_without_looking_at_what_does_not_wait() {
+    fn pending_approvals_are_read_by_index() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::schema::migrate(&mut db).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {TURNS}")).unwrap();
@@ -280,7 +280,7 @@ mod tests {
     }
 
     #[test]
-    fn a_story_is_read_row_by_row_and_not_by_reading_all() {
+    fn transitions_are_read_without_scanning_the_audit() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::schema::migrate(&mut db).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {CHAIN}")).unwrap();
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn what_waits_is_counted_without_looking_at_others() {
+    fn pending_requests_are_counted_by_index() {
         let mut db = Connection::open_in_memory().unwrap();
         super::super::schema::migrate(&mut db).unwrap();
         let mut plan = db.prepare(&format!("EXPLAIN QUERY PLAN {COUNT_WAITING}")).unwrap();

@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn exact_means_equal_in_value_after_a_round_trip() {
+    fn number_is_exact_if_a_round_trip_keeps_its_value() {
         for exact in [
             "0",
             "-0.0",
@@ -256,7 +256,7 @@ mod tests {
     }
 
     #[test]
-    fn digits_in_strings_are_no_numbers() {
+    fn digits_in_strings_are_not_numbers() {
         assert_eq!(
             first_inexact_number(r#"{"99999999999999999999": "\"99999999999999999999"}"#),
             None

@@ -37,7 +37,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn finds_the_same_as_looking_at_each_byte(bytes in prop::collection::vec(any::<u8>(), 0..40), from in 0..8_usize) {
+        fn end_of_plain_text_matches_a_bytewise_search(bytes in prop::collection::vec(any::<u8>(), 0..40), from in 0..8_usize) {
             let at = from.min(bytes.len());
             let slow = bytes[at..].iter().position(|b| matches!(b, b'"' | b'\\' | 0..=0x1f)).map_or(bytes.len(), |n| at + n);
             prop_assert_eq!(end_of_plain(&bytes, at), slow);

@@ -393,14 +393,14 @@ mod tests {
     }
 
     #[test]
-    fn duplicate_keys_are_found_at_every_level_and_behind_escapes() {
+    fn duplicate_key_is_found_at_every_level() {
         assert_eq!(problem(r#"{"a":1,"a":2}"#), Problem::DuplicateKey("a".into()));
         assert_eq!(problem(r#"[{"x":{"k":1,"\u006b":2}}]"#), Problem::DuplicateKey("k".into()));
         assert!(scan(br#"[{"a":1},{"a":{"a":2}}]"#, DEFAULT_DEPTH).is_ok());
     }
 
     #[test]
-    fn a_duplicate_among_many_keys_is_found() {
+    fn duplicate_among_many_keys_is_found() {
         let mut text: String = (0..100).map(|i| format!("\"k{i}\":0,")).collect();
         let unique = format!("{{{text}\"last\":{{\"k1\":0}}}}");
         assert!(scan(unique.as_bytes(), DEFAULT_DEPTH).is_ok());
@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn what_parsers_disagree_about_is_refused() {
+    fn json_that_parsers_disagree_about_is_refused() {
         for text in [
             r#""\ud800""#,
             r#""\udc00""#,
@@ -449,7 +449,7 @@ mod tests {
     proptest! {
         /// The reported members are the members that a later search finds.
         #[test]
-        fn tells_of_the_members_of_the_outermost_object(value in crate::json::testing::any_json(), pretty: bool) {
+        fn scan_reports_the_members_of_the_outermost_object(value in crate::json::testing::any_json(), pretty: bool) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             let text = format!(" {} ", text.unwrap());
             let mut told = Vec::new();
@@ -462,13 +462,13 @@ mod tests {
     proptest! {
         /// The scanner accepts whatever serde_json can write; serde_json reads whatever the scanner accepts.
         #[test]
-        fn agrees_with_serde_json(value in crate::json::testing::any_json()) {
+        fn scan_accepts_everything_that_serde_json_writes(value in crate::json::testing::any_json()) {
             let text = serde_json::to_string_pretty(&value).unwrap();
             prop_assert!(scan(text.as_bytes(), 64).is_ok());
         }
 
         #[test]
-        fn never_panics_and_never_accepts_what_serde_json_refuses(
+        fn scan_accepts_only_text_that_serde_json_reads(
             text in r#"[\[\]{}:,"\\a0-9.eEu+\- ntrf]{0,24}"#
         ) {
             if scan(text.as_bytes(), 32).is_ok() {

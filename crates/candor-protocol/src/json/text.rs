@@ -202,7 +202,7 @@ mod tests {
     proptest! {
         /// However a value is written, its parts are found where a parser finds them.
         #[test]
-        fn parts_are_what_a_parser_finds(value in crate::json::testing::any_json(), pretty: bool) {
+        fn json_parts_match_those_of_a_parser(value in crate::json::testing::any_json(), pretty: bool) {
             let text = if pretty { serde_json::to_string_pretty(&value) } else { serde_json::to_string(&value) };
             let text = text.unwrap();
             let json = Json(&text);
@@ -227,7 +227,7 @@ mod tests {
     }
 
     #[test]
-    fn escapes_and_brackets_in_strings_do_not_mislead() {
+    fn escapes_and_brackets_in_strings_do_not_end_a_value() {
         let json = Json(r#"{ "a\"}" : "]\\" , "b":[ {"c":"}"} , -1.5e3 ],"d" : null }"#);
         let parts: Vec<_> =
             json.entries().map(|(key, value)| (key.into_owned(), value.text())).collect();

@@ -257,7 +257,7 @@ mod tests {
     }
 
     #[test]
-    fn measured_result_has_the_length_of_the_written_one() {
+    fn measured_length_matches_the_written_result() {
         for id in [RequestId::from("a\"b"), RequestId::from("")] {
             let result = serde_json::json!({"text": "\"\u{1}é\n", "n": [1, null]});
             assert_eq!(measure_result(&id, &result), write_result(&id, &result).len());
@@ -265,7 +265,7 @@ mod tests {
     }
 
     #[test]
-    fn bad_envelopes_are_named_and_keep_their_id() {
+    fn invalid_envelope_is_rejected_with_its_id() {
         assert_eq!(rejected("{"), (None, code::PARSE_ERROR));
         assert_eq!(rejected("[]"), (None, code::INVALID_REQUEST));
         assert_eq!(rejected("3"), (None, code::INVALID_REQUEST));
@@ -300,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn ids_keep_their_digits_and_two_spellings_are_one() {
+    fn request_id_keeps_its_digits_and_ignores_escapes() {
         let id = |text: &str| match decode_message(
             format!(r#"{{"jsonrpc":"2.0","id":{text},"method":"x"}}"#).as_bytes(),
             8,
@@ -317,7 +317,7 @@ mod tests {
     }
 
     #[test]
-    fn an_id_is_short_because_it_is_said_again_and_again() {
+    fn request_id_above_the_length_limit_is_rejected() {
         let message = |length: usize| {
             format!(r#"{{"jsonrpc":"2.0","id":"{}","method":"x"}}"#, "a".repeat(length))
         };
@@ -328,7 +328,7 @@ mod tests {
     }
 
     #[test]
-    fn batches_are_split_into_their_messages() {
+    fn batch_is_split_into_its_messages() {
         assert_eq!(split_batch(b"{}", 8).unwrap(), None);
         assert_eq!(split_batch(br#" [{"a":1}, 2]"#, 8).unwrap(), Some(vec![r#"{"a":1}"#, "2"]));
         assert!(split_batch(b"[]", 8).is_err());

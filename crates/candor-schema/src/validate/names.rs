@@ -145,7 +145,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn names_are_found_whatever_their_prints() {
+    fn name_lookup_works_with_equal_fingerprints() {
         let far: Vec<String> = (0..100).map(|i| format!("name{i}")).collect();
         let alike: Vec<String> = (0..100).map(|i| format!("the same {i:03} the same")).collect();
         let few: Vec<String> =
@@ -162,7 +162,7 @@ mod tests {
     }
 
     #[test]
-    fn short_names_have_prints_of_their_own() {
+    fn short_names_have_distinct_fingerprints() {
         let texts =
             ["", "a", "b", "aa", "ab", "ba", "aaa", "aba", "baa", "aab", "\0", "\0\0", "a\0"];
         for (i, a) in texts.iter().enumerate() {

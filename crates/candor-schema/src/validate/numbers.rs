@@ -246,7 +246,7 @@ mod tests {
     }
 
     #[test]
-    fn multiples_are_those_of_the_decimals_as_written() {
+    fn multiple_of_is_exact_for_decimals() {
         let divides = |a: Value, b: Value| Decimal::of(&number(&a)).divides(&number(&b));
         for (divisor, value) in [
             (json!(0.0001), json!(0.0075)),
@@ -272,7 +272,7 @@ mod tests {
     }
 
     #[test]
-    fn order_is_exact_where_doubles_are_not() {
+    fn number_order_is_exact_beyond_doubles() {
         let order = |a: Value, b: Value| Exact::of(&number(&a)).order(Exact::of(&number(&b)));
         assert_eq!(
             order(json!(9_007_199_254_740_993_i64), json!(9_007_199_254_740_992.0)),

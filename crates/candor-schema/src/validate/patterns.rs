@@ -121,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn ecmascript_is_read_as_ecmascript() {
+    fn patterns_are_translated_as_ecmascript() {
         for (pattern, yes, no) in [
             (r"^\d+$", "42", "٤٢"),
             (r"^\w$", "_", "é"),
@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_run_is_refused_with_the_reason() {
+    fn invalid_pattern_is_refused_with_the_reason() {
         for (pattern, why) in [
             (r"(a)\2", "group 2"),
             (r"a(?=b", "never closed"),
@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn together_patterns_take_bounded_memory() {
+    fn memory_of_all_patterns_is_limited() {
         let mut patterns = Patterns::default();
         let refused =
             (0..1000).find(|i| patterns.compile(&format!(r"^\p{{L}}{{{}}}$", 300 + i)).is_err());
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn patterns_of_both_engines_are_patterns() {
+    fn pattern_of_either_engine_is_valid() {
         assert!(is_pattern(r"^(?=a)(\w)\1$"));
         assert!(is_pattern("a(b)?"));
         assert!(!is_pattern("^(abc]"));

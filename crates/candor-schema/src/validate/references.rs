@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_followed_by_place_by_anchor_and_by_name() {
+    fn reference_is_followed_by_pointer_anchor_and_id() {
         let schema = json!({
             "$id": "https://example.invalid/root",
             "properties": {
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_dynamic_reference_leads_to_all_that_it_may_find() {
+    fn dynamic_reference_leads_to_every_possible_target() {
         let schema = json!({
             "$ref": "list",
             "$defs": {
@@ -142,7 +142,7 @@ mod tests {
     }
 
     #[test]
-    fn what_cannot_be_compiled_has_none() {
+    fn unknown_dialect_has_no_references() {
         let unknown = json!({"$schema": "https://example.invalid/dialect"});
         assert!(References::of(&unknown).is_none());
     }

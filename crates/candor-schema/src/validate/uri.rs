@@ -117,7 +117,7 @@ mod tests {
     use super::resolve;
 
     #[test]
-    fn references_are_resolved_as_the_rfc_shows() {
+    fn uri_references_resolve_as_in_the_rfc() {
         let base = "http://a/b/c/d;p?q";
         for (reference, meant) in [
             ("g:h", "g:h"),

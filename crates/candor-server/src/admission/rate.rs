@@ -251,14 +251,17 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_let_through_and_does_not_begin_has_not_called() {
+    async fn admitted_call_that_never_starts_is_not_counted() {
         let (rates, rate, key) =
             (RateLimiter::default(), RateLimit::per_minute(2), Key::new("k").unwrap());
         let keyed = RateInput { key: Some(&key), goes_on: false };
         assert!(starts(&rates, rate, "a", FRESH).is_ok());
         for coming in [FRESH, keyed, FRESH, keyed] {
             let pass = rates.pass(rate, who("a"), coming).unwrap();
-            assert!(rates.pass(rate, who("a"), FRESH).is_err(), "until it is known");
+            assert!(
+                rates.pass(rate, who("a"), FRESH).is_err(),
+                "while the first call may still start"
+            );
             drop(pass);
         }
         assert!(starts(&rates, rate, "a", keyed).is_ok());
@@ -266,7 +269,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn whoever_of_those_with_one_key_starts_it_is_counted_once() {
+    async fn calls_with_one_key_are_counted_once_per_start() {
         let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(3));
         let (k, l) = (Key::new("k").unwrap(), Key::new("l").unwrap());
         let keyed = |key| RateInput { key: Some(key), goes_on: false };
@@ -289,7 +292,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn no_stretch_of_the_time_has_more_calls_than_the_rate_allows() {
+    async fn no_time_window_admits_more_calls_than_the_rate() {
         let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(10));
         let mut admitted: Vec<Instant> = Vec::new();
         for step in 0..5000_u64 {
@@ -313,7 +316,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn callers_are_remembered_up_to_a_bound_and_the_longest_silent_go_first() {
+    async fn least_recent_callers_are_evicted_beyond_the_bound() {
         let (rates, rate) = (RateLimiter::default(), RateLimit::per_hour(1));
         for number in 0..ROOM + 10 {
             tokio::time::advance(Duration::from_millis(1)).await;
@@ -325,26 +328,26 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_repeats_a_call_that_is_about_to_start_joins_it() {
+    async fn retry_with_the_key_of_a_starting_call_is_free() {
         let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(1));
         let key = Key::new("k").unwrap();
         let keyed = RateInput { key: Some(&key), goes_on: false };
         let mut first = rates.pass(rate, who("a"), keyed).unwrap();
         first.begins();
         assert!(rates.pass(rate, who("a"), keyed).is_ok());
-        assert!(rates.pass(rate, who("b"), keyed).is_ok(), "everybody has a rate of their own");
+        assert!(rates.pass(rate, who("b"), keyed).is_ok(), "each caller has its own rate limit");
         drop(first);
         assert!(rates.pass(rate, who("a"), keyed).is_err());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn an_answer_to_a_question_is_no_call_but_only_once() {
+    async fn one_answer_per_question_is_free() {
         let (rates, rate) = (RateLimiter::default(), RateLimit::per_minute(1));
         let answer = RateInput { key: None, goes_on: true };
         let mut asking = rates.pass(rate, who("a"), FRESH).unwrap();
         asking.begins();
         asking.asks();
-        drop(rates.pass(rate, who("a"), answer).expect("it is refused later, and comes again"));
+        drop(rates.pass(rate, who("a"), answer).expect("an answer that never starts is free"));
         assert!(starts(&rates, rate, "a", answer).is_ok());
         assert!(starts(&rates, rate, "a", answer).is_err());
     }

@@ -75,7 +75,7 @@ mod tests {
     }
 
     #[test]
-    fn a_whole_result_stays_as_it_is() {
+    fn complete_result_is_stored_unchanged() {
         let whole = r#"{"content":[{"type":"text","text":"x"}],"structuredContent":{"n":12345678901234567890123},"odd":1}"#;
         assert_eq!(
             stored(&ReportedResult::Json(whole), false),
@@ -91,7 +91,7 @@ mod tests {
     }
 
     #[test]
-    fn any_value_becomes_a_result() {
+    fn any_json_or_text_becomes_a_tool_result() {
         let (_, text) = stored(&ReportedResult::Json(r#" {"number": 4711} "#), false);
         assert_eq!(
             text,
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_result_is_refused() {
+    fn malformed_result_is_refused() {
         for (bad, problem) in [
             ("{", "byte"),
             (r#"{"a":1,"a":2}"#, "duplicate"),

@@ -160,7 +160,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_pattern_is_told_in_words() {
+    fn pattern_is_described_in_words() {
         let call = serde_json::json!({"action": "delete", "path": "notes/a", "why": 7});
         let pattern = ArgumentPattern::like(&call, &["why"], &[("path", "notes")]).unwrap();
         assert_eq!(

@@ -354,7 +354,7 @@ mod tests {
     }
 
     #[test]
-    fn completed_matches_every_outcome_and_a_state_matches_its_own() {
+    fn completed_filter_matches_every_outcome() {
         for outcome in [OutcomeKind::Success, OutcomeKind::Failure, OutcomeKind::Invalid] {
             assert!(StateFilter::Completed.has(outcome));
             let own = StateFilter::Is(StateWord::of_outcome(outcome));

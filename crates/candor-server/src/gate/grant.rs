@@ -152,7 +152,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_that_leaves_the_folder_does_not_fit() {
+    fn path_outside_the_folder_does_not_match() {
         let call = json!({"path": "notes/a", "action": "delete"});
         let pattern = ArgumentPattern::like(&call, &[], &[("path", "notes/")]).unwrap();
         let fits = |path: &str| pattern.fits(&json!({"path": path, "action": "delete"}));
@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn every_argument_is_looked_at() {
+    fn pattern_constrains_every_argument() {
         let call = json!({"id": 7, "force": false, "why": "old"});
         let pattern = ArgumentPattern::like(&call, &["why"], &[]).unwrap();
         assert!(pattern.fits(&json!({"id": 7, "force": false})));

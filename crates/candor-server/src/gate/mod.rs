@@ -124,7 +124,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_is_asked_less_than_author_or_server_want_and_what_is_forbidden_stays_so() {
+    fn policy_takes_the_stricter_of_author_and_server() {
         let judged = |of_author, of_server, rule: Option<Rule>, hints| {
             let by_tool = rule.map(|rule| ("t".to_owned(), rule)).into_iter().collect();
             Policy { ask: of_server, by_tool, ..Policy::default() }
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn an_approval_is_bound_to_all_that_was_decided_under() {
+    fn approval_binding_covers_policy_and_previewed_state() {
         let policy = |ask| Policy { ask, ..Policy::default() };
         let denied =
             |rule| Policy { by_tool: [("t".to_owned(), rule)].into(), ..policy(AskLevel::Writes) };
@@ -170,7 +170,7 @@ mod tests {
             Policy { operators_only: true, ..policy(AskLevel::Writes) }.binding(&tool, None),
         ];
         for (at, one) in all.iter().enumerate() {
-            assert!(!all[..at].contains(one), "the one at {at} is like another");
+            assert!(!all[..at].contains(one), "binding {at} equals an earlier one");
         }
         assert_eq!(policy(AskLevel::Writes).binding(&entry(AskLevel::Never), None), all[0]);
     }

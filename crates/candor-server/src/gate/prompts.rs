@@ -92,22 +92,22 @@ mod tests {
     const LONG: Duration = Duration::from_secs(3600);
 
     #[test]
-    fn a_question_is_out_until_it_comes_back_or_is_given_up() {
+    fn open_elicitation_is_not_sent_again() {
         let (prompts, one) = (PendingElicitations::default(), (RecordDigest([1; 32]), Fence(1)));
         let next = (RecordDigest([1; 32]), Fence(2));
         assert!(prompts.send(one, LONG));
         assert!(!prompts.send(one, LONG) && prompts.open(one, LONG).is_none());
-        assert!(prompts.send(next, LONG), "another question of the same call");
+        assert!(prompts.send(next, LONG), "another request of the same call");
         assert!(prompts.send(one, Duration::ZERO), "its answer may be lost");
         prompts.left(one);
         let open = prompts.open(one, LONG).expect("it came back");
-        assert!(!prompts.send(one, Duration::ZERO), "somebody waits for its answer");
+        assert!(!prompts.send(one, Duration::ZERO), "a caller waits for its answer");
         drop(open);
         assert!(prompts.send(one, LONG));
         prompts.left(one);
         let open = prompts.open(one, LONG);
         prompts.decided(one);
         drop(open);
-        assert!(!prompts.send(one, Duration::ZERO), "there is nothing to ask any more");
+        assert!(!prompts.send(one, Duration::ZERO), "it was decided");
     }
 }

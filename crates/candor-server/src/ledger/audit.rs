@@ -276,7 +276,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_shape_has_names_and_kinds_and_only_the_values_that_are_allowed() {
+    fn shape_has_names_and_types_and_only_allowed_values() {
         let arguments = json!({
             "name": "Ada", "amount": 4200, "rate": 0.5, "vip": true, "tags": ["a", "b"], "none": null,
             "address": {"street": {"no": {"secret": {"deep": 1}}}},
@@ -294,7 +294,7 @@ mod tests {
     }
 
     #[test]
-    fn clients_are_told_apart_by_all_that_they_say_and_only_some_are_kept() {
+    fn client_names_are_cached_up_to_a_bound() {
         let clients = Clients::default();
         let client = |name: &str| {
             let capabilities = ClientCapabilities::new();
@@ -316,7 +316,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shape_is_no_longer_than_somebody_wants_to_keep() {
+    fn shape_length_is_bounded() {
         let many: serde_json::Map<_, _> =
             (0..100_000).map(|n| (format!("name-{n}"), json!("x".repeat(1000)))).collect();
         let text = shape(&Value::Object(many), &[]);

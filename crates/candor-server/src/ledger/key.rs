@@ -138,7 +138,7 @@ mod tests {
     use http::HeaderValue;
 
     #[test]
-    fn a_header_may_be_in_quotes_and_comes_once() {
+    fn key_header_may_be_quoted_and_must_be_unique() {
         let of = |values: &[&str]| {
             let mut headers = HeaderMap::new();
             for value in values {

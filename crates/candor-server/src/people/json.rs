@@ -98,7 +98,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn digits_order_and_strings_stay() {
+    fn formatting_preserves_digits_order_and_strings() {
         let json = "{ \"b\" : 12345678901234567890123.10 ,\n \"a\":[ ] , \"c\": [1,{}], \"d\\\"{,:\": \"x y\\\\\" }";
         assert_eq!(
             compact(json),
@@ -111,7 +111,7 @@ mod tests {
     }
 
     #[test]
-    fn a_deep_value_stays_small() {
+    fn pretty_output_of_deep_json_is_bounded() {
         let deep = "[".repeat(10_000) + &"]".repeat(10_000);
         assert!(pretty(&deep, "").len() < 2_000_000);
         assert_eq!(text(b"no json"), None);

@@ -159,7 +159,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_time_is_read_as_it_is_written() {
+    fn timestamp_round_trips() {
         for text in [
             "1970-01-01T00:00:00.000Z",
             "2000-02-29T23:59:59.999Z",
@@ -173,7 +173,7 @@ mod tests {
     }
 
     #[test]
-    fn zones_fractions_and_dates() {
+    fn time_accepts_zones_fractions_and_dates() {
         let same = |a: &str, b: &str| assert_eq!(read(a), read(b), "{a}");
         same("2026-07-28T09:30:00+02:00", "2026-07-28T07:30:00Z");
         same("2026-07-28 09:30:00.5-01:30", "2026-07-28T11:00:00.500Z");
@@ -182,7 +182,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long_ago() {
+    fn time_accepts_ages() {
         let before = |text: &str| now().0 - read(text).unwrap().0;
         for (text, millis) in [("0s", 0), ("90s", 90_000), ("2h", 7_200_000), ("1w", 604_800_000)] {
             assert!((millis..millis + 5000).contains(&before(text)), "{text}");
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn how_long() {
+    fn duration_needs_a_positive_whole_number_and_a_unit() {
         assert_eq!(read_length("15m"), Ok(Duration::from_secs(900)));
         for none in ["", "0s", "15", "-1h", "1.5h", "forever"] {
             assert!(read_length(none).is_err(), "{none}");
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time() {
+    fn malformed_time_is_refused() {
         for text in [
             "",
             "h",
@@ -226,7 +226,7 @@ mod tests {
     }
 
     #[test]
-    fn people_get_what_they_can_grasp() {
+    fn times_and_durations_are_rounded_for_display() {
         let at = |before: i64| ago(Moment(1_785_231_000_250 - before), Moment(1_785_231_000_250));
         assert_eq!(at(0), "just now");
         assert_eq!(at(3 * MINUTE + 59 * SECOND), "3 min ago");

@@ -176,7 +176,7 @@ mod tests {
     }
 
     #[test]
-    fn text_and_bytes_have_their_own_types_unless_one_was_declared() {
+    fn text_and_bytes_get_default_types_unless_one_is_declared() {
         assert_eq!(
             contents("hi", None),
             json!({"uri": "memo:///a", "mimeType": "text/plain", "text": "hi"})
@@ -190,7 +190,7 @@ mod tests {
     }
 
     #[test]
-    fn records_are_their_json_text() {
+    fn values_become_json_or_plain_text() {
         #[derive(Serialize)]
         struct Config {
             debug: bool,
@@ -205,7 +205,7 @@ mod tests {
     }
 
     #[test]
-    fn an_object_with_the_members_of_contents_is_contents() {
+    fn object_with_only_members_of_contents_is_contents() {
         assert_eq!(
             contents(json!({"text": "hi"}), Some("text/x")),
             json!({"uri": "memo:///a", "mimeType": "text/x", "text": "hi"})
@@ -221,7 +221,7 @@ mod tests {
     }
 
     #[test]
-    fn what_was_made_by_hand_is_left_alone() {
+    fn explicit_contents_are_passed_unchanged() {
         let one = ResourceContents::of_text("memo:///other", "text/x", "t");
         assert_eq!(contents(one.clone(), Some("text/plain"))["mimeType"], "text/x");
         assert_eq!(contents(vec![one.clone(), one.clone()], None).as_array().unwrap().len(), 2);

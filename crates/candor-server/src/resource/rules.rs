@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn one_content_or_several_formats_are_fine() {
+    fn one_content_or_several_formats_are_valid() {
         let pdf = ResourceContents::of_blob(URI, "application/pdf", "JVBERi0=");
         assert_eq!(problem(&report(), vec![text(URI, "text/plain")]), None);
         assert_eq!(problem(&report(), vec![pdf, text(URI, "text/plain")]), None);
@@ -201,7 +201,7 @@ mod tests {
     }
 
     #[test]
-    fn what_lists_children_may_give_them_or_nothing() {
+    fn listable_resource_may_return_children_or_nothing() {
         let folder = report().listable();
         assert_eq!(problem(&folder, vec![]), None);
         assert_eq!(
@@ -211,14 +211,14 @@ mod tests {
     }
 
     #[test]
-    fn who_says_nothing_may_still_give_other_uris() {
+    fn resource_without_capabilities_may_return_other_uris() {
         let old = Resource::new(URI, "report");
         assert_eq!(problem(&old, vec![text(URI, "x/y"), text("docs:///b", "x/y")]), None);
         assert!(problem(&old, vec![]).is_some());
     }
 
     #[test]
-    fn sizes_are_those_of_the_bytes() {
+    fn base64_size_is_that_of_the_decoded_bytes() {
         for (base64, bytes) in [("", 0), ("AA==", 1), ("AAA=", 2), ("AAAA", 3), ("AAAAAA==", 4)] {
             assert_eq!(decoded_length(base64), Some(bytes), "{base64}");
         }

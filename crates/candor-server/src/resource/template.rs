@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn templates_in_doubt_are_refused() {
+    fn ambiguous_or_malformed_templates_are_refused() {
         for text in ["x:{a}{b}", "x:{a", "x:a}", "x:{}", "x:{?q}", "x:{a,b}"] {
             assert!(Template::parse(text).is_err(), "{text}");
         }

@@ -51,7 +51,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn uris_pass_and_other_texts_are_told_why_not() {
+    fn invalid_uri_is_refused_with_the_reason() {
         for uri in [
             "file:///a%20b",
             "urn:isbn:1",
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn a_prefix_ends_where_a_name_ends() {
+    fn prefix_covers_whole_segments_only() {
         for (prefix, uri) in [
             ("", "x:y"),
             ("db:", "db:///t"),

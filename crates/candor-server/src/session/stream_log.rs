@@ -194,7 +194,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_reader_that_comes_back_gets_what_it_missed() {
+    async fn resumed_reader_gets_missed_events() {
         let log = log(8, 1000);
         for message in ["a", "b", "c"] {
             log.push(message.into());
@@ -210,7 +210,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn who_can_wait_pushes_nothing_out() {
+    async fn writer_can_wait_until_the_reader_catches_up() {
         let log = log(4, 1000);
         for _ in 0..2 {
             log.has_room().await;
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn old_events_give_way() {
+    async fn oldest_events_are_evicted_at_the_event_limit() {
         let log = log(2, 1000);
         for message in ["a", "b", "c"] {
             log.push(message.into());
@@ -235,7 +235,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn so_do_large_ones_but_never_the_newest() {
+    async fn byte_limit_evicts_all_but_the_newest_event() {
         let log = log(8, 10);
         for message in ["1234567", "1234", "123456789012345"] {
             log.push(message.into());

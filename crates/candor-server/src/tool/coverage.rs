@@ -71,7 +71,7 @@ mod tests {
     }
 
     #[test]
-    fn rows_for_every_value_are_all_there_is() {
+    fn rows_that_cover_every_value_bound_the_worst_case() {
         let read = row("action", json!("read"), Hints::READS);
         let add = row("action", json!("add"), Hints::ADDS);
         let some = EffectTable::new().row(read.clone());
@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_argument_with_a_default_is_always_there() {
+    fn argument_with_a_default_counts_as_present() {
         let table = EffectTable::new().row(row("dry", json!(true), Hints::READS)).row(row(
             "dry",
             json!(false),
@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[test]
-    fn a_null_counts_as_left_out_and_a_default_must_be_named_too() {
+    fn null_counts_as_omitted_for_coverage() {
         let complete = |property: Value, rows: Vec<EffectRow>| {
             let schema =
                 json!({"type": "object", "properties": {"a": property}, "required": ["a"]});
@@ -139,7 +139,7 @@ mod tests {
     }
 
     #[test]
-    fn mistakes_are_reported_when_the_tool_is_registered() {
+    fn duplicate_row_and_unknown_argument_are_refused() {
         let twice = row("action", json!("read"), Hints::READS);
         let table = EffectTable::new().row(twice.clone()).row(twice);
         assert!(complete(&table, &schema()).unwrap_err().contains("row 2"));
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn row_behind_others_that_take_its_calls_is_refused() {
+    fn row_shadowed_by_earlier_rows_is_refused() {
         let when = |test: Condition| EffectRow::when("a", test).then(Hints::READS);
         let text = |text: &str| when(Condition::equals(text));
         let below = |at: &str| when(Condition::Below(at.into()));
@@ -319,7 +319,7 @@ mod tests {
     }
 
     #[test]
-    fn defaults_of_members_are_found() {
+    fn defaults_of_nested_members_apply() {
         let nested = json!({"type": "object", "properties": {"how": schema()}});
         let table = EffectTable::new()
             .row(row("/how/dry", json!(true), Hints::READS))

@@ -370,7 +370,7 @@ mod tests {
     }
 
     #[test]
-    fn the_text_of_a_foreign_error_stays_here() {
+    fn text_of_a_foreign_error_is_hidden() {
         fn fails() -> Result<(), ToolError> {
             std::fs::read("/no/such/secret/place")?;
             Ok(())
@@ -381,13 +381,13 @@ mod tests {
     }
 
     #[test]
-    fn a_sentence_about_a_field_ends_once() {
+    fn field_problem_ends_with_one_period() {
         let error = ToolError::new("It cannot be written.").field("/text", "The disk is full.");
         assert_eq!(error.to_string(), "It cannot be written. /text: The disk is full.");
     }
 
     #[test]
-    fn a_message_that_names_the_other_tool_says_so_once() {
+    fn message_that_names_the_alternative_is_not_extended() {
         let error = ToolError::new("Cannot delete it. Call `void_it` instead.")
             .instead("void_it", json!({"id": 7}));
         assert_eq!(error.to_string(), "Cannot delete it. Call `void_it` instead.");
@@ -397,7 +397,7 @@ mod tests {
     }
 
     #[test]
-    fn everything_that_helps_is_said_in_words_and_for_programs() {
+    fn advice_is_in_the_text_and_in_the_details() {
         let error = ToolError::new("No such invoice")
             .code("not_found")
             .field("/id", "there is no invoice 7")

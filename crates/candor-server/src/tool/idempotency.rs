@@ -118,7 +118,7 @@ mod tests {
     }
 
     #[test]
-    fn the_argument_is_added_and_models_are_told_to_reuse_it() {
+    fn key_argument_is_added_with_advice_on_reuse() {
         let plain =
             json!({"type": "object", "properties": {"a": {"type": "integer"}}, "required": ["a"]});
         let (optional, authors) = published(&plain, Idempotency::Argument);
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_authors_own_argument_keeps_its_text() {
+    fn key_argument_of_the_author_keeps_its_text() {
         let own = json!({"type": "object", "properties": {
             "idempotency_key": {"type": "string", "description": "Prevents duplicate invoices."},
         }});
@@ -139,7 +139,7 @@ mod tests {
         assert!(authors);
         let said = schema["properties"][KEY_ARGUMENT]["description"].as_str().unwrap();
         assert_eq!(said, format!("Prevents duplicate invoices. {REUSE}"));
-        assert_eq!(schema.get("required"), None, "what is required is for the author to say");
+        assert_eq!(schema.get("required"), None, "the author decides what is required");
         let number = json!({"properties": {"idempotency_key": {"type": "integer"}}});
         assert!(with_key(&number, Idempotency::Required).is_err());
     }

@@ -47,7 +47,7 @@ fn check(
             fits(entry, preview)?;
         }
         if let Some(other) = shown.get(name) {
-            return Err(format!("its preview tool {name:?} is that of {other:?}"));
+            return Err(format!("its preview tool {name:?} is already the preview of {other:?}"));
         }
         shown.insert(name.clone(), entry.name().to_owned());
     }
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_deletes_by_an_id_wants_something_that_shows_which_there_are() {
+    fn delete_by_id_without_a_tool_that_shows_the_ids_is_found() {
         let delete = || tool("delete_invoice", "invoice_id", false);
         assert_eq!(blind_in(vec![delete()]), ["invoice_id"]);
         assert_eq!(blind_in(vec![delete(), tool("list_users", "page", true)]), ["invoice_id"]);
@@ -180,7 +180,10 @@ mod tests {
         let plain = || tool("delete_invoice", "id", false);
         assert_eq!(blind_in(vec![plain()]), ["id"]);
         assert!(blind_in(vec![plain(), tool("list_invoices", "page", true)]).is_empty());
-        assert!(blind_in(vec![tool("delete_file", "path", false)]).is_empty(), "a path is no id");
+        assert!(
+            blind_in(vec![tool("delete_file", "path", false)]).is_empty(),
+            "a path is not an ID"
+        );
         let shown = delete().preview(|_, _| async { Ok::<_, ToolError>("") });
         assert!(blind_in(vec![shown]).is_empty());
     }

@@ -160,14 +160,14 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn without_a_schema_every_argument_is_covered() {
+    fn every_argument_is_redacted_without_a_schema() {
         let complaint = json!("the derivation panicked");
         let covered = covered(&complaint, &json!({"a": "abc", "b": {"c": 1}}));
         assert_eq!(covered, json!({"a": "•••• (3 characters)", "b": "••••"}));
     }
 
     #[test]
-    fn secrets_are_covered_wherever_the_schema_has_them() {
+    fn secrets_are_redacted_wherever_the_schema_marks_them() {
         let schema = json!({
             "type": "object",
             "properties": {
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_secret_is_seen_however_many_ways_there_are_to_say_it() {
+    fn plain_value_with_many_alternatives_is_not_redacted() {
         let many: Vec<Value> = (0..1000).map(|n| json!({"const": n})).collect();
         let schema = json!({"type": "object", "properties": {"a": {"oneOf": many}}});
         assert_eq!(covered(&schema, &json!({"a": 7})), json!({"a": 7}));
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn what_goes_round_in_circles_is_looked_at_once() {
+    fn secrets_of_a_recursive_schema_are_redacted() {
         let members: Map<String, Value> =
             (0..50).map(|n| (format!("a{n}"), json!({"$ref": "#"}))).collect();
         let mut loops = json!({"$ref": "#", "properties": members});
@@ -218,7 +218,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reference_is_followed_however_it_is_written() {
+    fn every_kind_of_reference_is_followed() {
         let schema = json!({
             "type": "object",
             "$id": "https://example.invalid/tool",
@@ -251,7 +251,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_reference_that_leads_nowhere_stands_for_is_covered() {
+    fn value_behind_an_unresolved_reference_is_redacted() {
         let schema = json!({"properties": {
             "lost": {"$ref": "#nowhere"},
             "away": {"items": {"$ref": "https://example.invalid/other"}},
@@ -269,7 +269,7 @@ mod tests {
     }
 
     #[test]
-    fn every_keyword_that_speaks_of_a_value_counts() {
+    fn secret_is_found_under_every_keyword_for_subschemas() {
         let secret = || json!({"writeOnly": true});
         for (schema, sent, seen) in [
             (

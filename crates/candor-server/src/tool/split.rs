@@ -155,7 +155,7 @@ mod tests {
     }
 
     #[test]
-    fn each_value_is_a_tool_with_exact_hints_and_without_the_argument() {
+    fn split_tools_have_exact_hints_and_lack_the_argument() {
         let (definition, table, schema) = tool();
         let parts = parts(&definition, &table, &schema).unwrap();
         let names: Vec<_> = parts.iter().map(|part| part.definition.name.as_str()).collect();
@@ -177,7 +177,7 @@ mod tests {
     }
 
     #[test]
-    fn a_call_of_a_part_is_a_call_of_the_whole() {
+    fn split_tool_call_completes_the_original_arguments() {
         let (definition, table, schema) = tool();
         let parts = parts(&definition, &table, &schema).unwrap();
         let sent = Arguments::from_value(json!({"path": "a"}));
@@ -187,7 +187,7 @@ mod tests {
     }
 
     #[test]
-    fn a_table_over_several_arguments_is_not_split() {
+    fn table_over_several_arguments_is_not_split() {
         let (definition, table, schema) = tool();
         let table = table.row(EffectRow::when("path", Condition::Below("/x".into())));
         assert!(parts(&definition, &table, &schema).unwrap().is_empty());

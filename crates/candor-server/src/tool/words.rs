@@ -180,7 +180,7 @@ mod tests {
     }
 
     #[test]
-    fn a_policy_can_say_that_a_person_must_approve() {
+    fn description_states_that_the_policy_requires_approval() {
         let said = |entry: &RegisteredTool| {
             described(Some("Acts"), entry, Described::Whole, true).unwrap()
         };
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn a_text_that_says_what_is_not_declared_is_found() {
+    fn description_that_contradicts_the_declaration_is_found() {
         let same = |tool| tool;
         assert_eq!(contradicted(&entry("It acts. This\n cannot be undone.", same)), None);
         let undone = entry("This cannot be undone.", |tool| tool.undo("act"));

@@ -332,7 +332,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_flag_goes_before_a_variable() {
+    fn typed_flag_wins_over_a_variable() {
         let both =
             ServeArgs { stdio: true, http: value::address("0").ok(), ..ServeArgs::default() };
         let way = |words: &[&str]| {

@@ -251,7 +251,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn to_ask_nobody_is_offered_where_that_helps() {
+    fn ask_never_is_suggested_only_if_it_helps() {
         use candor_server::tool::{JsonTool, ToolError};
         let tool = |ask| {
             JsonTool::open("greet", |_args, _ctx| async { Ok::<_, ToolError>("Hello!") }).ask(ask)
@@ -277,7 +277,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_is_made_once_and_is_nobody_elses() {
+    fn concurrent_creation_yields_one_private_secret() {
         let folder = std::env::temp_dir().join(format!("candor-secret-{}", std::process::id()));
         let path = folder.join("ledger.db.secret");
         let made: Vec<_> = std::thread::scope(|scope| {
@@ -297,7 +297,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_secret_that_others_may_know_is_refused() {
+    fn exposed_secret_file_is_refused() {
         use std::os::unix::fs::PermissionsExt as _;
         let folder = std::env::temp_dir().join(format!("candor-known-{}", std::process::id()));
         let path = folder.join("ledger.db.secret");
@@ -312,15 +312,15 @@ mod tests {
         fs::remove_dir_all(&folder).unwrap();
 
         assert_eq!(exposed(1000, 0o100_600, 1000), None);
-        assert_eq!(exposed(0, 0o100_600, 1000), None, "root can do all of it anyway");
+        assert_eq!(exposed(0, 0o100_600, 1000), None, "root can do all of this anyway");
         let problem = exposed(1001, 0o100_600, 1000).unwrap();
         assert!(problem.contains("uid 1001") && problem.contains("delete it"), "{problem}");
-        assert!(exposed(1001, 0o100_600, 0).is_some(), "root takes nobody's");
+        assert!(exposed(1001, 0o100_600, 0).is_some(), "root refuses a file of another user");
     }
 
     #[cfg(unix)]
     #[test]
-    fn a_draft_is_written_over_nothing() {
+    fn secret_draft_never_overwrites_a_file() {
         let folder = std::env::temp_dir().join(format!("candor-draft-{}", std::process::id()));
         fs::create_dir_all(&folder).unwrap();
         let path = folder.join("ledger.db.secret");

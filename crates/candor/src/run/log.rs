@@ -82,7 +82,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_is_one_line_whatever_is_in_it() {
+    fn log_event_is_always_one_line() {
         let written = Written::default();
         let writer = written.clone();
         let log = lines::layer()

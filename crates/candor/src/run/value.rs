@@ -136,7 +136,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_may_leave_out_what_is_this_machine() {
+    fn address_without_a_host_means_this_machine() {
         for text in ["7332", ":7332", "localhost:7332", "127.0.0.1:7332"] {
             assert_eq!(address(text), Ok(SocketAddr::from(([127, 0, 0, 1], 7332))), "{text}");
         }
@@ -147,7 +147,7 @@ mod tests {
     }
 
     #[test]
-    fn numbers_have_a_least_and_a_most() {
+    fn numbers_outside_their_bounds_are_refused() {
         assert_eq!((count("1"), queue("65535"), depth("127")), (Ok(1), Ok(65535), Ok(127)));
         for bad in ["", "0", "-1", "1.5", "4M", "nonsense", "99999999999999999999999"] {
             assert!(count(bad).is_err() && queue(bad).is_err() && depth(bad).is_err(), "{bad}");
@@ -157,7 +157,7 @@ mod tests {
     }
 
     #[test]
-    fn times_have_a_unit() {
+    fn durations_are_parsed_within_their_bounds() {
         assert_eq!(time("500ms"), Ok(Duration::from_millis(500)));
         assert_eq!(time("30s"), time("30"));
         assert_eq!(time("2h"), time("120m"));

@@ -206,7 +206,7 @@ fn target(entry: &Entry) -> String {
     if entry.link { format!("the file that {name} leads to") } else { name }
 }
 
-/// Returns a name for a sentence, in quotes if it could be taken for more of the sentence.
+/// Formats a path for a sentence, in quotes if it could be read as a part of the sentence.
 fn named(place: &RootedPath) -> String {
     let name = place.to_string();
     if name.chars().all(|c| c.is_ascii_alphanumeric() || "._-/".contains(c)) {
@@ -224,7 +224,7 @@ fn kind(root: &Root, entry: &Entry, largest: u64, read: &mut Option<Vec<u8>>) ->
     });
     match &*media {
         text if text.starts_with("text/") => "text".to_owned(),
-        "application/octet-stream" => "no text".to_owned(),
+        "application/octet-stream" => "binary".to_owned(),
         other => other.to_owned(),
     }
 }
@@ -298,7 +298,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn sizes_are_for_people() {
+    fn sizes_are_rounded_to_readable_units() {
         let said = [0, 1, 999, 1000, 1849, 999_949, 999_950, 4_194_304, u64::MAX].map(bytes);
         let words = [
             "0 bytes",
@@ -315,7 +315,7 @@ mod tests {
     }
 
     #[test]
-    fn a_name_does_not_go_on_with_the_sentence() {
+    fn file_name_that_could_read_as_prose_is_quoted() {
         for (name, said) in [
             ("notes/a_b-1.txt", "notes/a_b-1.txt"),
             ("", "."),
@@ -330,7 +330,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_begins_where_the_texts_part() {
+    fn excerpt_begins_at_the_first_difference() {
         assert_eq!(
             excerpt("a\nb\nc\n", "a\nx\n", false),
             "\n\n  (1 line is the same)\n- b\n- c\n+ x"
@@ -340,7 +340,7 @@ mod tests {
     }
 
     #[test]
-    fn an_excerpt_has_an_end_and_says_so() {
+    fn excerpt_is_cut_and_counts_the_omitted_lines() {
         let old: String = (0..40).map(|n| format!("old {n}\n")).collect();
         let new = "n".repeat(1000) + "\n" + &"new\n".repeat(10);
         let shown = excerpt(&old, &new, false);
@@ -353,7 +353,7 @@ mod tests {
     }
 
     #[test]
-    fn a_letter_that_is_cut_in_two_is_still_text() {
+    fn text_with_a_character_cut_at_its_end_is_still_text() {
         assert_eq!(text("né".as_bytes(), true), Some("né"));
         assert_eq!(text(&"né".as_bytes()[..2], false), Some("n"));
         assert_eq!(text(&"né".as_bytes()[..2], true), None);

@@ -114,7 +114,7 @@ mod tests {
     use super::*;
 
     #[tokio::test]
-    async fn a_search_waits_until_there_is_a_place() {
+    async fn search_waits_for_a_free_slot() {
         let root = Root::open(env!("CARGO_MANIFEST_DIR")).unwrap();
         let directory = Directory::of(root.clone());
         let folder = Folder { root, directory, largest: 1000 };
@@ -124,7 +124,7 @@ mod tests {
         let arguments = json!({"name": "Cargo.toml"});
         let mut search = std::pin::pin!(client.call("search_files", arguments));
         let early = tokio::time::timeout(Duration::from_millis(200), &mut search).await;
-        assert!(early.is_err(), "it did not wait");
+        assert!(early.is_err(), "the search did not wait");
         drop(taken);
         search.await;
     }

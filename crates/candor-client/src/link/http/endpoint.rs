@@ -180,7 +180,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_lets_one_in_is_not_in_an_error() {
+    fn errors_hide_credentials() {
         for (url, seen) in [
             ("http://a.example:1/mcp", "http://a.example:1/mcp"),
             ("http://ann:s3cret@a.example/mcp?key=s3cret", "http://…@a.example/mcp?…"),

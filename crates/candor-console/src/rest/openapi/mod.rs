@@ -224,7 +224,7 @@ mod tests {
     use crate::serve;
 
     #[test]
-    fn every_row_is_served_and_takes_its_method() {
+    fn every_openapi_operation_is_served_with_its_method() {
         for row in OPERATIONS {
             let path = row.path.replace("{name}", "x").replace("{id}", "x");
             let route = Route::read(&path, row.method == "post").unwrap();
@@ -239,7 +239,7 @@ mod tests {
     }
 
     #[test]
-    fn every_route_of_the_api_has_a_row() {
+    fn every_api_route_has_an_openapi_operation() {
         // A new kind of route does not compile here until it is classified.
         fn is_api(route: &Route) -> bool {
             match route {
@@ -270,7 +270,7 @@ mod tests {
     }
 
     #[test]
-    fn every_shape_is_there_and_somebody_refers_to_it() {
+    fn every_openapi_shape_exists_and_is_used() {
         let shapes: Map<String, Value> = serde_json::from_str(SHAPES).unwrap();
         let rows = OPERATIONS.iter().map(|row| describe(row, row.parameters.iter(), row.body));
         let all = rows.map(|row| row.to_string()).collect::<String>() + SHAPES;
@@ -283,7 +283,7 @@ mod tests {
     }
 
     #[test]
-    fn names_of_schemas_are_spelled_with_what_is_allowed_and_never_collide() {
+    fn openapi_schema_names_are_valid_and_unique() {
         let names = ["a/b", "a.2Fb", "a b", "a_b", "é", "..", "a.b"];
         let spelled: std::collections::HashSet<String> = names.map(component).into_iter().collect();
         assert_eq!(spelled.len(), names.len());
@@ -292,7 +292,7 @@ mod tests {
     }
 
     #[test]
-    fn a_recursive_schema_still_refers_to_itself() {
+    fn anchored_recursive_schema_refers_to_itself() {
         let mut schema = json!({
             "properties": {"next": {"$ref": "#/$defs/Node"}, "whole": {"$ref": "#"}},
             "$defs": {"Node": {"default": {"$ref": "#/x"}}},

@@ -68,7 +68,7 @@ mod tests {
     }
 
     #[test]
-    fn ecmascript_is_matched_as_ecmascript() {
+    fn patterns_match_as_in_ecmascript() {
         for (pattern, yes, no) in [
             (r"^(?=.*[A-Z])(?=.*\d).{4,}$", "abcD1", "abcde1"),
             (r"^(?!admin$)\w+$", "admins", "admin"),
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_pattern_is_refused_with_the_reason() {
+    fn invalid_pattern_is_refused_with_the_reason() {
         for (pattern, why) in [
             (r"(?=a", "never closed"),
             (r"(?=a))", "never opened"),
@@ -134,7 +134,7 @@ mod tests {
     }
 
     #[test]
-    fn hostile_patterns_end_at_the_limit() {
+    fn hostile_pattern_ends_at_the_step_limit() {
         for (pattern, text) in [
             (r"^(?=(a+)+$)", "a".repeat(100) + "b"),
             (r"^(\w+\s?)*\1$", "a".repeat(100) + "!"),
@@ -154,7 +154,7 @@ mod tests {
     proptest! {
         /// Without look-around and back-references, both engines must agree.
         #[test]
-        fn both_engines_agree(
+        fn both_pattern_engines_agree(
             pattern in r"(\(\?:)?[ab]{1,2}[*+?]{0,1}(\||\[ab\]|\.|\^|\$|\\b|a\{1,2\}|b\{0,2\}\?){0,4}(\)[*+])?",
             text in "[ab \n]{0,6}",
         ) {

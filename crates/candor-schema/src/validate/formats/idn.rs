@@ -242,7 +242,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn punycode_is_read_and_measured() {
+    fn punycode_is_decoded_and_measured() {
         for (plain, encoded) in
             [("bücher", "bcher-kva"), ("日本語", "wgv71a119e"), ("실례", "9n2bp8q"), ("ñ", "ida")]
         {

@@ -171,7 +171,7 @@ mod tests {
     }
 
     #[test]
-    fn by_default_only_this_machine_is_meant() {
+    fn only_loopback_hosts_are_accepted_by_default() {
         let hosts = AllowedHosts::Loopback;
         for host in [
             "localhost",
@@ -197,7 +197,7 @@ mod tests {
     }
 
     #[test]
-    fn a_page_must_come_from_the_host_and_port_that_it_addresses() {
+    fn origin_of_another_host_or_port_is_refused() {
         let hosts = AllowedHosts::Loopback;
         for origin in [
             "null",
@@ -217,7 +217,7 @@ mod tests {
     }
 
     #[test]
-    fn a_target_that_names_a_host_is_held_to_the_same() {
+    fn absolute_request_target_must_name_an_allowed_host() {
         let passes = |target: &str, headers: &[(&str, &str)]| {
             let request = Request::builder().uri(target);
             let request =
@@ -226,7 +226,7 @@ mod tests {
         };
         let ours = ("host", "localhost:7332");
         assert!(passes("http://localhost:7332/mcp", &[ours]));
-        assert!(passes("http://localhost:7332/mcp", &[]), "as HTTP/2 has it");
+        assert!(passes("http://localhost:7332/mcp", &[]), "as in HTTP/2");
         assert!(!passes("http://evil.example.com/mcp", &[ours]));
         assert!(!passes("http://evil.example.com/mcp", &[]));
         assert!(!passes("http://localhost:7332/mcp", &[("host", "evil.example.com")]));
@@ -237,7 +237,7 @@ mod tests {
     }
 
     #[test]
-    fn a_public_url_adds_its_host_and_its_origin_and_nothing_else() {
+    fn public_url_adds_only_its_host_and_origin() {
         let hosts =
             AllowedHosts::Public(PublicUrl::parse("https://mcp.example.org/tools/").unwrap());
         for good in [
@@ -260,7 +260,7 @@ mod tests {
     }
 
     #[test]
-    fn public_urls_are_read_strictly() {
+    fn malformed_public_url_is_refused() {
         let url = PublicUrl::parse("https://Example.org:443/a/b/").unwrap();
         assert_eq!((url.to_string().as_str(), url.prefix()), ("https://example.org/a/b", "/a/b"));
         for bad in [

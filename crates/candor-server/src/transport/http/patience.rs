@@ -96,7 +96,7 @@ mod tests {
     use tokio::io::AsyncWriteExt;
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_never_reads_is_given_up() {
+    async fn write_to_a_peer_that_never_reads_times_out() {
         let (ours, _theirs) = tokio::io::duplex(16);
         let mut patient = Patient::new(ours, Duration::from_secs(30));
         let error = patient.write_all(&[0; 1000]).await.unwrap_err();
@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[tokio::test(start_paused = true)]
-    async fn a_peer_that_reads_slowly_is_not() {
+    async fn write_to_a_slow_peer_succeeds() {
         use tokio::io::AsyncReadExt;
         let (ours, mut theirs) = tokio::io::duplex(16);
         let mut patient = Patient::new(ours, Duration::from_secs(30));

@@ -94,7 +94,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn long_lines_are_skipped_and_the_next_is_found() {
+    async fn overlong_line_is_skipped_and_the_next_is_read() {
         let text =
             [b"short\n".to_vec(), vec![b'x'; 100_000], b"\n\n  \nafter\nend".to_vec()].concat();
         let found = all(&text, 50_000).await;
@@ -106,7 +106,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn splits_like_the_standard_library(text in "[a\n ]{0,200}") {
+        fn lines_split_like_the_standard_library(text in "[a\n ]{0,200}") {
             let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
             let found = runtime.block_on(all(text.as_bytes(), 1000));
             let expected: Vec<_> = text.split('\n').filter(|l| !l.trim().is_empty()).map(|l| Some(l.as_bytes().to_vec())).collect();
