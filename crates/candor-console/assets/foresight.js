@@ -2,7 +2,7 @@
 import { json, make } from "./result.js";
 
 const by = (id) => document.getElementById(id);
-const exactly = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes", changes_or_deletes: "May delete" };
+const exactly = { reads: "Reads", adds: "Adds", changes: "Changes", deletes: "Deletes", changes_or_deletes: "May change or delete" };
 const possibly = { ...exactly, adds: "May add", changes: "May change", deletes: "May delete" };
 const decisions = { run: "Runs now", replay: "Replays", join: "Joins", ask: "Needs approval", input: "Needs input", refuse: "Refused" };
 const time = (text) => (text ? new Date(text).toLocaleString() : "");

@@ -101,7 +101,8 @@ impl Effect {
             Self::Reads => "Reads",
             Self::Adds => "May add",
             Self::Changes => "May change",
-            Self::Deletes | Self::ChangesOrDeletes => "May delete",
+            Self::Deletes => "May delete",
+            Self::ChangesOrDeletes => "May change or delete",
         }
     }
 
@@ -142,7 +143,7 @@ impl Effect {
     const fn former_label(self) -> &'static str {
         match self {
             Self::Deletes => "DELETES",
-            Self::ChangesOrDeletes => "May change or delete",
+            Self::ChangesOrDeletes => "May delete",
             other => other.as_str(),
         }
     }
@@ -263,11 +264,11 @@ mod tests {
         let words = |declared: DeclaredHints| declared.effective().in_words();
         assert_eq!(words(DeclaredHints::default()), UNCLASSIFIED);
         let local = DeclaredHints { open_world: Some(false), ..DeclaredHints::default() };
-        assert_eq!(words(local), "May delete · not safe to retry · local");
+        assert_eq!(words(local), "May change or delete · not safe to retry · local");
         let again = DeclaredHints { idempotent: Some(true), ..DeclaredHints::default() };
-        assert_eq!(words(again), "May delete · safe to retry · external");
+        assert_eq!(words(again), "May change or delete · safe to retry · external");
         let writes = DeclaredHints { read_only: Some(false), ..DeclaredHints::default() };
-        assert_eq!(words(writes), "May delete · not safe to retry · external");
+        assert_eq!(words(writes), "May change or delete · not safe to retry · external");
         let deletes = DeclaredHints { effect: Some(Effect::Deletes), ..DeclaredHints::default() };
         assert_eq!(words(deletes), "Deletes · not safe to retry · external");
     }
@@ -283,11 +284,11 @@ mod tests {
         assert_eq!(Hints::CHANGES.closed_world().in_words(), "Changes · not safe to retry · local");
         assert_eq!(
             Hints::new(false, true, true, true).in_words(),
-            "May delete · safe to retry · external"
+            "May change or delete · safe to retry · external"
         );
         assert_eq!(
             Effect::ALL.map(|effect| effect.to_string()),
-            ["Reads", "Adds", "Changes", "Deletes", "May delete"]
+            ["Reads", "Adds", "Changes", "Deletes", "May change or delete"]
         );
     }
 
@@ -355,7 +356,7 @@ mod tests {
                 r#"request.method is "GET": Reads · safe to retry · external"#,
                 r#"request.method is "POST" or "PUT" and path is like /repos/*/*: Adds · not safe to retry · external"#,
                 "size is at most 10: Changes · safe to retry · external",
-                "otherwise: May delete · not safe to retry · external",
+                "otherwise: May change or delete · not safe to retry · external",
             ]
         );
         let closed =

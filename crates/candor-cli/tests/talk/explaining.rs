@@ -30,7 +30,7 @@ async fn explain_shows_the_policy_of_the_server() {
     told.says("The server's policy requires approval for this call.");
     let untrusted = world.run(&[&words[..], &["--trust", "none"]].concat()).await.ended(0);
     untrusted
-        .says("May delete · not safe to retry · external   → Needs confirmation, then approval");
+        .says("May change or delete · not safe to retry · external   → Needs confirmation, then approval");
     // A tool with one effect is not evaluated: the list has its verdict.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);
@@ -54,7 +54,7 @@ async fn explain_shows_the_source_of_each_hint() {
     told.says("does not classify this tool, so the worst case applies");
     assert!(!told.stdout.contains("Deletes"), "{told:?}");
     let told = world.scripted(&["explain", "say", "--trust", "none"]).await.ended(0);
-    told.says("May delete · not safe to retry · external   → Needs confirmation");
+    told.says("May change or delete · not safe to retry · external   → Needs confirmation");
     told.says("read-only      yes  declared\n");
     told.says("is untrusted, so the worst case applies. (--trust hints)");
 }

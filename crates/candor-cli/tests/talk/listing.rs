@@ -82,14 +82,14 @@ async fn tool_that_declares_any_hint_is_classified() {
     ];
     let canned = json!({ "tools": tools });
     let told = world.canned(&canned, &["tools"]).await.ended(0);
-    told.says("May delete    again()");
-    told.says("May delete    local()");
+    told.says("May change or delete  again()");
+    told.says("May change or delete  local()");
     told.complains("1 tool is unclassified (treated as the worst case)");
     for (name, effect) in
         [("again", "safe to retry · external"), ("local", "not safe to retry · local")]
     {
         let told = world.canned(&canned, &["explain", name, "--trust", "hints"]).await.ended(0);
-        told.says(&format!("May delete · {effect}"));
+        told.says(&format!("May change or delete · {effect}"));
         told.says(
             "declares some of these hints, for all its calls; each other hint counts as the worst case",
         );

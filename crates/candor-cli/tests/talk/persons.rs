@@ -144,7 +144,7 @@ fn long_preview_is_cut_and_the_prompt_repeats_the_call() {
     let mut terminal = at(&world, &words, &program);
     terminal.says("May it run? [y/N]");
     let text = terminal.text();
-    let question = "\nwipe (May delete · not safe to retry · external) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
+    let question = "\nwipe (May change or delete · not safe to retry · external) path=\"漢字\" force=true and 2 more arguments. May it run? [y/N]";
     assert!(text.contains(question), "{text}");
     assert!(text.contains("  | line 39 ") && !text.contains("line 40 "), "{text}");
     // Two columns for each letter: 200 columns are "line 39 " and 96 of them.

@@ -58,7 +58,7 @@ mod at_a_terminal {
         let (severe, mild) = (declaring(&hints(DELETES)), declaring(&hints(READS)));
         world.canned(&mild, &["call", "wipe"]).await.ended(0);
         answered(&world, &severe, &["call", "wipe"], "y");
-        let changed = "You agreed to wipe as: May delete · safe to retry · local. The server now says: Reads · safe to retry · local.";
+        let changed = "You agreed to wipe as: May change or delete · safe to retry · local. The server now says: Reads · safe to retry · local.";
         let text = answered(&world, &mild, &["call", "wipe"], "n");
         assert!(text.contains(changed), "{text}");
         assert!(text.contains("wipe has changed since you last agreed"), "{text}");
@@ -83,7 +83,7 @@ mod at_a_terminal {
         // Another choice among the arguments is another call.
         world.canned(&mild, &["call", "wipe", "action=read", "path=a"]).await.ended(0);
         let told = world.canned(&mild, &["call", "wipe", "action=delete", "path=b"]).await.ended(3);
-        told.complains("You agreed to wipe as: May delete");
+        told.complains("You agreed to wipe as: May change or delete");
         let text = answered(&world, &mild, &delete, "n");
         assert!(text.contains("The server now says: Reads"), "{text}");
         // Without the choices in its schema the tool is not another one.
@@ -104,7 +104,7 @@ mod at_a_terminal {
             let world = World::new("pinned left out");
             answered(&world, &severe, &[&["call"], agreed].concat(), "y");
             let told = world.canned(&mild, &[&["call"], then].concat()).await.ended(3);
-            told.complains("You agreed to wipe as: May delete");
+            told.complains("You agreed to wipe as: May change or delete");
             assert_eq!(world.asked("tools/call"), 1, "{agreed:?}, {then:?}");
         }
         // Agreement to the milder answer for one choice does not cover another.
@@ -122,7 +122,7 @@ mod at_a_terminal {
         let canned = answering(&hints(DELETES), &failing(-32602));
         let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
         let told = "The server could not explain this call (the server reports error -32602: \"cannot say\"), so the tool's own hints apply.";
-        let (_, question) = text.split_once("May delete · safe to retry · local").unwrap();
+        let (_, question) = text.split_once("May change or delete · safe to retry · local").unwrap();
         assert!(question.contains(told), "{text}");
     }
 }
@@ -147,7 +147,7 @@ async fn server_that_skips_its_approval_needs_confirmation_from_then_on() {
     assert!(!told.stderr.contains("announced"), "{told:?}");
     // A call that the server had approved is pinned like a confirmed one.
     let told = world.canned(&declaring(&hints(READS)), &["call", "wipe"]).await.ended(3);
-    told.complains("You agreed to wipe as: May delete");
+    told.complains("You agreed to wipe as: May change or delete");
     let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
     told.says("→ Needs approval");
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(0);
