@@ -29,8 +29,9 @@ async fn explain_shows_the_policy_of_the_server() {
     told.says("Deletes · safe to retry · local   → Needs approval\n");
     told.says("The server's policy requires approval for this call.");
     let untrusted = world.run(&[&words[..], &["--trust", "none"]].concat()).await.ended(0);
-    untrusted
-        .says("May change or delete · not safe to retry · external   → Needs confirmation, then approval");
+    untrusted.says(
+        "May change or delete · not safe to retry · external   → Needs confirmation, then approval",
+    );
     // A tool with one effect is not evaluated: the list has its verdict.
     let (_server, target) = world.serve(&["--ask", "writes"]).await;
     let told = world.run(&["explain", &target, "make_folder", "path=new"]).await.ended(0);

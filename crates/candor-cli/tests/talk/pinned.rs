@@ -122,7 +122,8 @@ mod at_a_terminal {
         let canned = answering(&hints(DELETES), &failing(-32602));
         let text = answered(&world, &canned, &["call", "wipe", "action=delete"], "n");
         let told = "The server could not explain this call (the server reports error -32602: \"cannot say\"), so the tool's own hints apply.";
-        let (_, question) = text.split_once("May change or delete · safe to retry · local").unwrap();
+        let (_, question) =
+            text.split_once("May change or delete · safe to retry · local").unwrap();
         assert!(question.contains(told), "{text}");
     }
 }

@@ -24,7 +24,7 @@ const READING: Duration = Duration::from_millis(250);
 
 /// How long a message that is being prepared holds the calls that arrived after it: tool sources, evaluators and ledgers may
 /// take much longer.
-const PREPARING: Duration = Duration::from_secs(1);
+const PREPARING: Duration = Duration::from_secs(30);
 
 /// The serial groups of one server. Cloning shares them.
 #[derive(Debug, Clone, Default)]

@@ -61,7 +61,8 @@ impl JsonTool {
         Self::from_definition(Definition::new(name, raw(input_schema)), handler)
     }
 
-    /// Creates a tool from its definition as JSON, in the form of `tools/list`. All of it is published unchanged.
+    /// Creates a tool from its definition as JSON, in the form of `tools/list`. All of its members are published.
+    /// Lists add sentences about safety to the description, as for every tool; [`omit`](Self::omit) leaves them out.
     ///
     /// Its annotations count as declared. [`hints`](Self::hints) and [`effects`](Self::effects) replace them.
     ///
@@ -101,7 +102,8 @@ impl JsonTool {
         Ok(Self::from_definition(made, handler))
     }
 
-    /// Creates a tool from its definition, which is published unchanged.
+    /// Creates a tool from its definition. All of its members are published. Lists add sentences about safety to the description, as
+    /// for every tool; [`omit`](Self::omit) leaves them out.
     pub fn from_definition<F, R, O>(definition: Definition, handler: F) -> Self
     where
         F: Fn(Arguments, Ctx) -> R + Send + Sync + 'static,

@@ -1,12 +1,13 @@
 //! The order of serial calls, over real transports: the order in which the process received them.
 
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use candor_server::AskLevel;
 use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
-use candor_server::tool::{JsonTool, ToolError, ToolSet, provider_fn};
+use candor_server::tool::{JsonTool, ToolError, ToolSet, async_provider_fn, provider_fn};
 use candor_server::transport::stdio;
 use candor_server::{Engine, Server};
 use serde_json::{Value, json};
@@ -109,6 +110,26 @@ async fn stdio_serial_calls_of_provided_tools_run_in_order() {
         pipeline_lines(&engine, true).await;
         assert_eq!(started.take(), in_order(), "run {run}");
     }
+}
+
+#[tokio::test]
+async fn slow_preparation_of_a_serial_call_keeps_its_position() {
+    let started = Started::default();
+    let set =
+        Arc::new(ToolSet::new([Arc::new(started.tool("post", Duration::ZERO)) as _]).unwrap());
+    let asked = Arc::new(AtomicUsize::new(0));
+    let source = move |_: Principal| {
+        let (set, is_first) = (set.clone(), asked.fetch_add(1, Ordering::SeqCst) == 0);
+        async move {
+            if is_first {
+                tokio::time::sleep(Duration::from_millis(1200)).await;
+            }
+            Ok(set)
+        }
+    };
+    let engine = Server::new("limits", "1").tools_from(async_provider_fn(source)).build().unwrap();
+    pipeline_lines(&engine, true).await;
+    assert_eq!(started.take(), in_order());
 }
 
 /// Reads `count` responses with a length from one connection.
