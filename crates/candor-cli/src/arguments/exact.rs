@@ -18,7 +18,7 @@ pub(super) fn too_large(number: &str) -> String {
     if number.contains(['.', 'e', 'E']) {
         return format!("{number} would be rounded: it has more digits than a 64-bit number holds");
     }
-    format!("{number} does not fit into a 64-bit integer")
+    format!("{number} is outside the range of a 64-bit integer")
 }
 
 /// Returns true if a text is a number as JSON writes it: 007 and +1 are not.

@@ -174,14 +174,14 @@ fn number_that_would_be_rounded_is_refused() {
     let big = "123456789012345678901";
     assert!(
         no_x(&json!({"type": "integer"}), &[&format!("x={big}")])
-            .contains("does not fit into a 64-bit integer")
+            .contains("is outside the range of a 64-bit integer")
     );
     assert!(
         no_x(&json!({"type": "number"}), &[&format!("x=-{big}")])
-            .contains("does not fit into a 64-bit integer")
+            .contains("is outside the range of a 64-bit integer")
     );
     assert!(
-        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("does not fit into a 64-bit integer")
+        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("is outside the range of a 64-bit integer")
     );
     assert!(no_x(&json!({"type": "number"}), &["x=1e400"]).contains("would be rounded"));
     assert!(

@@ -185,8 +185,8 @@ async fn cancelled_handler_is_dropped_within_its_span() {
         }
     });
     let site = Site::of(server().tool(forever));
-    // Registers the span first: if another thread did so now, without this subscriber, it would stay disabled.
-    site.send(modern("server/discover", &json!({}))).await;
+    // A global subscriber that wants every span: otherwise a thread without one could disable the span for all threads.
+    let _ = tracing::subscriber::set_global_default(Spans::default());
     let _guard = tracing::subscriber::set_default(spans);
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
     let mut events = site.send(modern("tools/call", &params)).await.events();
