@@ -153,6 +153,29 @@ mod tests {
     }
 
     #[test]
+    fn dot_follows_the_flag_s_alike_in_both_engines() {
+        for (pattern, is_match) in [
+            ("(?s:a).$", false),
+            ("(?s:a.)$", true),
+            ("(?-s)a.$", false),
+            ("(?s)a.$", true),
+            ("(?s)(?:a).$", true),
+            ("(?s)a(?-s:.)$", false),
+            ("(?s)(?-s:a).$", true),
+            ("(?:(?s)a).$", false),
+            ("(?:(?s)b|a.)$", true),
+            ("(?i-s)A.$", false),
+        ] {
+            let (backtracking, _) = backtracking(pattern, LARGEST).unwrap();
+            for end in ["\n", "\r", "\u{2028}", "\u{2029}"] {
+                let text = format!("a{end}");
+                assert_eq!(matches(pattern, &text), is_match, "{pattern} {end:?}");
+                assert_eq!(backtracking.matches(&text, &mut Run::new()), is_match, "{pattern}");
+            }
+        }
+    }
+
+    #[test]
     fn invalid_pattern_is_refused_with_the_reason() {
         for (pattern, why) in [
             (r"(a)\2", "group 2"),

@@ -29,6 +29,7 @@ pub(super) fn translate(pattern: &str) -> Result<String, Untranslatable> {
         reader: Reader { rest: pattern.chars().peekable() },
         out: String::with_capacity(pattern.len() + 16),
         dots_are_set: false,
+        enclosing: Vec::new(),
     };
     translation.run()?;
     Ok(translation.out)
@@ -37,8 +38,10 @@ pub(super) fn translate(pattern: &str) -> Result<String, Untranslatable> {
 struct Translation<'p> {
     reader: Reader<'p>,
     out: String,
-    /// The pattern has the flag `s`, so `.` is left to the engine.
+    /// The flag `s` is on, so `.` is left to the engine.
     dots_are_set: bool,
+    /// The flag `s` as it was before each open group. It is restored when the group ends.
+    enclosing: Vec<bool>,
 }
 
 impl Translation<'_> {
@@ -48,6 +51,10 @@ impl Translation<'_> {
                 '\\' => self.escape()?,
                 '[' => self.out.push_str(&self.reader.class()?),
                 '(' => self.group()?,
+                ')' => {
+                    self.dots_are_set = self.enclosing.pop().unwrap_or_default();
+                    self.out.push(')');
+                }
                 '{' if self.reader.counts() => self.out.push('{'),
                 '{' | ']' => {
                     self.out.push('\\');
@@ -86,6 +93,7 @@ impl Translation<'_> {
 
     fn group(&mut self) -> Result<(), Untranslatable> {
         if self.reader.rest.next_if_eq(&'?').is_none() {
+            self.enclosing.push(self.dots_are_set);
             self.out.push_str("(?:");
             return Ok(());
         }
@@ -97,18 +105,32 @@ impl Translation<'_> {
                     return Err(Untranslatable::Backtracks);
                 }
                 self.reader.name()?;
+                self.enclosing.push(self.dots_are_set);
                 self.out.push_str("(?:");
             }
-            // The engine validates the flags.
-            _ => {
-                self.out.push_str("(?");
-                let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';
-                while let Some(flag) = self.reader.rest.next_if(is_flag) {
-                    self.dots_are_set |= flag == 's';
-                    self.out.push(flag);
-                }
-            }
+            _ => self.flags(),
         }
         Ok(())
+    }
+
+    /// Copies flags, which the engine validates. Without `:` they are no group: they hold until the group around them ends.
+    fn flags(&mut self) {
+        self.out.push_str("(?");
+        let before = self.dots_are_set;
+        let mut on = true;
+        let is_flag = |c: &char| c.is_ascii_alphabetic() || *c == '-';
+        while let Some(flag) = self.reader.rest.next_if(is_flag) {
+            match flag {
+                '-' => on = false,
+                's' => self.dots_are_set = on,
+                _ => {}
+            }
+            self.out.push(flag);
+        }
+        if self.reader.rest.next_if_eq(&')').is_some() {
+            self.out.push(')');
+        } else {
+            self.enclosing.push(before);
+        }
     }
 }
