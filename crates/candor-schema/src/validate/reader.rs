@@ -87,12 +87,24 @@ impl Reader<'_> {
         if self.rest.next_if_eq(&'{').is_none() {
             return Err(format!("`\\{c}` needs a property in braces"));
         }
-        let name: String = self.rest.by_ref().take_while(|c| *c != '}').collect();
+        let name =
+            self.until('}').ok_or_else(|| format!("the brace of `\\{c}` is never closed"))?;
         let known = |c: char| c.is_ascii_alphanumeric() || matches!(c, '_' | '=');
         if name.is_empty() || !name.chars().all(known) {
             return Err(format!("`\\{c}{{{name}}}` is no property"));
         }
         Ok(Atom::Several(format!("\\{c}{{{name}}}")))
+    }
+
+    /// Reads up to the end sign and skips it. Returns `None` if the pattern ends first.
+    fn until(&mut self, end: char) -> Option<String> {
+        let mut text = String::new();
+        loop {
+            match self.rest.next()? {
+                c if c == end => return Some(text),
+                c => text.push(c),
+            }
+        }
     }
 
     fn hex(&mut self, digits: usize) -> Option<u32> {
@@ -106,7 +118,11 @@ impl Reader<'_> {
     fn unicode(&mut self) -> Result<Atom, String> {
         let wrong = "`\\u` needs four hexadecimal digits, or some in braces";
         if self.rest.next_if_eq(&'{').is_some() {
-            let digits: String = self.rest.by_ref().take_while(|c| *c != '}').collect();
+            let digits = self.until('}').ok_or(wrong)?;
+            // The conversion below also accepts a sign.
+            if !digits.chars().all(|c| c.is_ascii_hexdigit()) {
+                return Err(wrong.to_owned());
+            }
             let code = u32::from_str_radix(&digits, 16).map_err(|_| wrong)?;
             return character(code);
         }
@@ -183,7 +199,7 @@ impl Reader<'_> {
 
     /// Reads the name of a group, whose bracket is open.
     pub(super) fn name(&mut self) -> Result<String, String> {
-        let name: String = self.rest.by_ref().take_while(|c| *c != '>').collect();
+        let name = self.until('>').ok_or("the name of a group is never closed")?;
         let is_proper = |c: char| c.is_alphanumeric() || "_$".contains(c);
         match !name.is_empty() && name.chars().all(is_proper) {
             true => Ok(name),
