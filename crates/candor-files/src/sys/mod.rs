@@ -5,7 +5,9 @@ use std::time::SystemTime;
 
 use crate::entry::{FileId, Kind};
 
-#[cfg(not(unix))]
+// Tests compile it on Unix too, where nothing else does.
+#[cfg(any(not(unix), test))]
+#[cfg_attr(unix, allow(dead_code, reason = "only its own tests use it on Unix"))]
 mod other;
 #[cfg(unix)]
 mod unix;
@@ -33,6 +35,7 @@ pub(crate) struct NameStatus {
     /// The permissions to read, write and run it.
     pub(crate) mode: u32,
     /// User and group.
+    #[cfg_attr(not(unix), allow(dead_code, reason = "other systems have no such owner"))]
     pub(crate) owner: (u32, u32),
 }
 
