@@ -190,6 +190,28 @@ fn set(pattern: &[char]) -> Result<(Token, &[char]), GlobError> {
     Ok((Token::Set { none_of, ranges }, &pattern[end + 1..]))
 }
 
+/// Returns the alternatives after a `{`, and what follows its `}`. A brace or a comma in brackets is a character.
+fn options(pattern: &[char]) -> Result<(Vec<&[char]>, &[char]), GlobError> {
+    let mut options = Vec::new();
+    let (mut begin, mut at) = (0, 0);
+    loop {
+        let c = pattern.get(at).ok_or(GlobError::OpenBrace)?;
+        at += 1;
+        match c {
+            '[' => at = pattern.len() - set(&pattern[at..])?.1.len(),
+            '{' => return Err(GlobError::NestedBrace),
+            ',' | '}' => {
+                options.push(&pattern[begin..at - 1]);
+                begin = at;
+                if *c == '}' {
+                    return Ok((options, &pattern[at..]));
+                }
+            }
+            _ => {}
+        }
+    }
+}
+
 /// Writes out the alternatives in braces. A brace in brackets is a character.
 fn expand(pattern: &[char]) -> Result<Vec<Vec<char>>, GlobError> {
     let mut written = vec![Vec::new()];
@@ -204,13 +226,8 @@ fn expand(pattern: &[char]) -> Result<Vec<Vec<char>>, GlobError> {
                 rest = left;
             }
             '{' => {
-                let end = after.iter().position(|c| *c == '}').ok_or(GlobError::OpenBrace)?;
-                let (inside, left) = after.split_at(end);
-                if inside.contains(&'{') {
-                    return Err(GlobError::NestedBrace);
-                }
-                rest = &left[1..];
-                let options: Vec<&[char]> = inside.split(|c| *c == ',').collect();
+                let (options, left) = options(after)?;
+                rest = left;
                 if written.len() * options.len() > MOST_ALTERNATIVES {
                     return Err(GlobError::TooLong);
                 }
@@ -299,6 +316,8 @@ mod tests {
             ("./*.md", &["a.md"], &[]),
             ("*.{ts,tsx}", &["a.ts", "a.tsx"], &["a.t", "a.{ts,tsx}"]),
             ("[{]a[}]", &["{a}"], &["a"]),
+            ("{[}],a}", &["}", "a"], &["[,a}", "],a}"]),
+            ("x{[{,}]y,[]a]}", &["x{y", "x,y", "x}y", "x]", "xa"], &["x", "xy", "x{"]),
         ] {
             yes.iter().for_each(|path| assert!(matches(pattern, path), "{pattern} {path}"));
             no.iter().for_each(|path| assert!(!matches(pattern, path), "{pattern} {path}"));
