@@ -8,7 +8,6 @@
 use axum::body::HttpBody as _;
 use axum::response::Response;
 use candor_server::transport::http::{ResponseCapacity, Slot};
-use http::header::ETAG;
 
 use crate::Inner;
 use crate::guard::ConsoleIdentity;
@@ -73,11 +72,15 @@ pub(crate) fn take(
     taken.map(Some).map_err(Problem::full)
 }
 
-/// Holds capacity for a large response until the client has read it. A response with a tag counts as shared by all clients, so it
-/// holds none. A stream of events keeps what it has: its last event is still to come.
+/// Marks a response whose body is in memory once for all clients.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedBody;
+
+/// Holds capacity for a large response until the client has read it. A shared body needs none: another client that reads it slowly
+/// takes no more memory. A stream of events keeps what it has: its last event is still to come.
 pub(crate) fn of_answer(capacity: &ResponseCapacity, answer: &Response) -> Result<(), Problem> {
     let Some(bytes) = answer.body().size_hint().exact() else { return Ok(()) };
-    let shared = answer.headers().contains_key(ETAG);
+    let shared = answer.extensions().get::<SharedBody>().is_some();
     let bytes = if shared { 0 } else { usize::try_from(bytes).unwrap_or(usize::MAX) };
     capacity.hold(bytes).map_err(|full| Problem::unheld(full, bytes))
 }

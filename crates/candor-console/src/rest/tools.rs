@@ -19,6 +19,7 @@ use serde_json::json;
 
 use super::{call, engine, foreseen, tag, tagged};
 use crate::problem::Problem;
+use crate::room::SharedBody;
 use crate::route::Verb;
 use crate::serve::ConsoleRequest;
 use crate::{Inner, trace};
@@ -31,6 +32,9 @@ const PAGE: usize = 1000;
 
 /// Cached lists, each with its tool set. A tool source that returns a new set for every request does not use the cache, and leaves
 /// nothing in it.
+///
+/// Responses with a cached list count as shared. So a list stays here until clients have read it, even if its set is gone: all
+/// shared lists together are never more than [`MOST`].
 #[derive(Debug, Default)]
 pub(crate) struct Lists(Mutex<Vec<(Weak<ToolSet>, Arc<List>)>>);
 
@@ -44,21 +48,33 @@ struct List {
 }
 
 impl Lists {
-    fn of(&self, catalogue: &Catalogue) -> Arc<List> {
+    /// Returns the list of a tool set, and true if it is cached.
+    fn of(&self, catalogue: &Catalogue) -> (Arc<List>, bool) {
         let set = catalogue.tools();
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(of, _): &&(Weak<ToolSet>, _)| of.as_ptr() == Arc::as_ptr(set);
         if let Some((_, list)) = kept().iter().find(is_it) {
-            return Arc::clone(list);
+            return (Arc::clone(list), true);
         }
         let list = Arc::new(List::new(&catalogue.list()));
+        // No request after this one will have the set, because the source does not keep it.
+        if Arc::strong_count(set) == 1 {
+            return (list, false);
+        }
         let mut kept = kept();
-        kept.retain(|(of, _)| of.strong_count() > 0);
+        // Another request may have cached it meanwhile.
+        if let Some((_, list)) = kept.iter().find(is_it) {
+            return (Arc::clone(list), true);
+        }
+        kept.retain(|(of, list)| of.strong_count() > 0 || list.is_in_use());
         if kept.len() >= MOST {
-            kept.remove(0);
+            let Some(unused) = kept.iter().position(|(_, list)| !list.is_in_use()) else {
+                return (list, false);
+            };
+            kept.remove(unused);
         }
         kept.push((Arc::downgrade(set), Arc::clone(&list)));
-        list
+        (list, true)
     }
 }
 
@@ -77,6 +93,11 @@ impl List {
         text.push(']');
         let text = Bytes::from(text);
         Self { tag: tag(&text), text, items }
+    }
+
+    /// Returns true if a response has it, besides the cache.
+    fn is_in_use(self: &Arc<Self>) -> bool {
+        Arc::strong_count(self) > 1 || !self.text.is_unique()
     }
 
     fn part(&self, items: Range<usize>) -> Bytes {
@@ -150,10 +171,14 @@ pub(crate) async fn list(
     asked: &ConsoleRequest,
 ) -> Result<Response, Problem> {
     let catalogue = catalogue(console, asked).await?;
-    let list = console.lists.of(&catalogue);
+    let (list, is_cached) = console.lists.of(&catalogue);
     let headers = &asked.parts.headers;
     let Some((start, limit)) = page(asked)? else {
-        return Ok(tagged(headers, &list.tag, list.text.clone()));
+        let mut response = tagged(headers, &list.tag, list.text.clone());
+        if is_cached {
+            response.extensions_mut().insert(SharedBody);
+        }
+        return Ok(response);
     };
     let start = start.min(list.items.len());
     let end = start.saturating_add(limit).min(list.items.len());
@@ -254,9 +279,9 @@ mod tests {
 
     async fn twice(lists: &Lists, engine: &Engine) -> [Arc<List>; 2] {
         let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
-        let one = lists.of(&one);
+        let (one, _) = lists.of(&one);
         let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
-        [one, lists.of(&other)]
+        [one, lists.of(&other).0]
     }
 
     #[tokio::test]
@@ -278,5 +303,35 @@ mod tests {
         }
         let kept = lists.0.lock().unwrap();
         assert!(kept.len() <= 2, "sets that are gone leave nothing: {}", kept.len());
+    }
+
+    #[tokio::test]
+    async fn list_that_a_response_has_stays_cached_until_it_is_read() {
+        let lists = Lists::default();
+        let text_of = async |set: &Arc<ToolSet>| {
+            let set = Arc::clone(set);
+            let server = Server::new("s", "1").tools_from(provider_fn(move |_| Ok(set.clone())));
+            let catalogue = server.build().unwrap().catalogue(&Principal::anonymous()).await;
+            let (list, is_cached) = lists.of(&catalogue.unwrap());
+            (list.text.clone(), is_cached)
+        };
+        let sets: Vec<_> = (0..=MOST).map(|_| Arc::new(ToolSet::new(tools()).unwrap())).collect();
+        let mut unread = Vec::new();
+        for set in &sets[..MOST] {
+            unread.push(text_of(set).await);
+        }
+        assert!(unread.iter().all(|(_, is_cached)| *is_cached));
+        assert!(!text_of(&sets[MOST]).await.1, "all cached lists are in use");
+        assert!(text_of(&sets[0]).await.1, "the first one still is cached");
+        unread.remove(1);
+        assert!(text_of(&sets[MOST]).await.1, "a list that clients have read makes room");
+        assert!(text_of(&sets[0]).await.1);
+
+        // A set that is gone takes its list with it only when nobody reads that.
+        unread.remove(0);
+        drop(sets);
+        text_of(&Arc::new(ToolSet::new(tools()).unwrap())).await;
+        let kept = lists.0.lock().unwrap().len();
+        assert_eq!(kept, unread.len() + 1);
     }
 }

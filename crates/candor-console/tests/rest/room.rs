@@ -9,7 +9,7 @@ use candor_server::auth::BearerTokens;
 use candor_server::protocol::Principal;
 use candor_server::protocol::types::{Resource, ResourceContents};
 use candor_server::resource::ResourceSet;
-use candor_server::tool::{JsonTool, ToolError};
+use candor_server::tool::{JsonTool, Tool, ToolError};
 use candor_server::transport::http::{Http, endpoint};
 use candor_server::{AskLevel as Policy, Ctx, Limits, Server};
 use serde_json::{Value, json};
@@ -428,4 +428,59 @@ async fn caller_gets_at_most_half_of_the_keyed_calls_through_rest() {
         }
     })
     .await;
+}
+
+/// A tool and a resource with large descriptions, and capacity for at most seven of these for each caller.
+fn wordy(tools: impl FnOnce(Server, JsonTool) -> Server) -> Site {
+    let words = "x".repeat(100 * 1024);
+    let schema = json!({"type": "object", "description": words});
+    let tool = JsonTool::new("wordy", &schema, |_, _| async { Ok::<_, ToolError>("") });
+    let resource = Resource::new("memo:///wordy", "wordy").described(&words);
+    let resources = ResourceSet::new().resource(resource, |uri, _| async move {
+        Ok(vec![ResourceContents::of_text(uri, "text/plain", "")])
+    });
+    let server = tools(server(), tool.description(words)).resources(resources);
+    site(server.limits(|limits| limits.answer_bytes = 2 * 750 * 1024), known())
+}
+
+/// How many responses the server builds for a caller that reads none of them, of twelve.
+async fn built_without_reading(site: &Site, path: &str) -> usize {
+    let mut unread = Vec::new();
+    for _ in 0..12 {
+        let response = ask(site, "alice", "GET", path).unread().await;
+        if response.status() != 200 {
+            assert_eq!(response.status(), 429, "{path}");
+            break;
+        }
+        unread.push(response);
+    }
+    unread.len()
+}
+
+#[tokio::test]
+async fn unread_response_counts_unless_its_bytes_are_shared() {
+    let site = wordy(Server::tool);
+    for path in [
+        "/tools/wordy",
+        "/tools?limit=1",
+        "/openapi.json",
+        "/resources",
+        "/resources/metadata?uri=memo:///wordy",
+    ] {
+        let built = built_without_reading(&site, path).await;
+        assert!((1..=7).contains(&built), "{path}: {built}");
+        let again = ask(&site, "alice", "GET", path).send().await;
+        assert_eq!(again.status, 200, "{path}: what is dropped frees its capacity");
+    }
+    assert_eq!(built_without_reading(&site, "/tools").await, 12, "the list is cached");
+}
+
+#[tokio::test]
+async fn unread_list_of_tools_that_are_made_per_request_counts() {
+    let site = wordy(|server, tool| {
+        let tool: Arc<dyn Tool> = Arc::new(tool);
+        server.tools_from(move || vec![tool.clone()])
+    });
+    let built = built_without_reading(&site, "/tools").await;
+    assert!((1..=7).contains(&built), "{built}");
 }

@@ -138,6 +138,12 @@ impl Ask<'_> {
         let request = self.request.body(self.body).unwrap();
         Reply::read(self.site.router.clone().oneshot(request).await.unwrap()).await
     }
+
+    /// Without a connection, and without reading the body, of which a connection would take a part in advance.
+    pub(crate) async fn unread(self) -> Response<Body> {
+        let request = self.request.body(self.body).unwrap();
+        self.site.router.clone().oneshot(request).await.unwrap()
+    }
 }
 
 /// Events, one after the other, from an answer that goes on.
