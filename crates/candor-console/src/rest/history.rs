@@ -21,7 +21,7 @@ use crate::serve::ConsoleRequest;
 
 /// Number of items on a page, by default and at most.
 const USUAL: usize = 50;
-const MOST: usize = 500;
+pub(super) const MOST: usize = 500;
 
 /// Reads the filters from the query.
 pub(crate) fn filters(asked: &ConsoleRequest) -> Result<Filters, Problem> {

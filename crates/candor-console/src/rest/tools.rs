@@ -28,7 +28,7 @@ use crate::{Inner, trace};
 const MOST: usize = 16;
 
 /// Default and maximum number of tools on a page.
-const PAGE: usize = 1000;
+pub(super) const PAGE: usize = 1000;
 
 /// Cached lists, each with its tool set. A tool source that returns a new set for every request does not use the cache, and leaves
 /// nothing in it.

@@ -121,6 +121,22 @@ async fn history_filters_return_only_matching_entries() {
 }
 
 #[tokio::test]
+async fn page_has_at_most_the_documented_number_of_items() {
+    let site = with_tools(server());
+    let document = site.get("/openapi.json").await.ok();
+    let parameters = document["paths"]["/history"]["get"]["parameters"].as_array().unwrap();
+    let limit = parameters.iter().find(|parameter| parameter["name"] == "limit").unwrap();
+    let most = limit["schema"]["maximum"].as_u64().unwrap();
+    for _ in 0..=most {
+        let call = site.ask("POST", "/tools/mail/call").known().json(&json!({}));
+        call.hand_over().await.ok();
+    }
+    let paged = history(&site, &format!("?rows=true&limit={most}")).await;
+    assert_eq!(paged["items"].as_array().unwrap().len() as u64, most);
+    assert!(paged["next"].is_u64(), "there is one more");
+}
+
+#[tokio::test]
 async fn invalid_history_filter_is_refused() {
     let site = eventful().await;
     for query in [

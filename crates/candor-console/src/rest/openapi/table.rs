@@ -1,6 +1,8 @@
 //! Every operation of the API, one row each. Derived facts are elsewhere: access comes from the guard, the responses without
 //! capacity from `room`, and the schemas of tools from the tools.
 
+use crate::rest::{history, tools};
+
 /// One operation of the API.
 pub(super) struct Operation {
     pub(super) method: &'static str,
@@ -93,13 +95,15 @@ const EXPECT: Parameter = query(
     false,
 );
 const CURSOR: Parameter = query("cursor", "Where the page begins, from the page before.", false);
-const LIMIT: Parameter = Parameter {
-    name: "limit",
-    place: "query",
-    words: "How many at most.",
-    required: false,
-    kind: BodyKind::Number(1, 1000),
-};
+const fn limit(most: usize) -> Parameter {
+    Parameter {
+        name: "limit",
+        place: "query",
+        words: "How many at most.",
+        required: false,
+        kind: BodyKind::Number(1, most as u64),
+    }
+}
 const URI: Parameter = query("uri", "The resource.", true);
 
 const UNCHANGED: Answer = Answer {
@@ -181,7 +185,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
         id: "listTools",
         summary: "All tools, or a page of them; the next one is in the header Link.",
         tag: "tools",
-        parameters: &[LIMIT, CURSOR],
+        parameters: &[limit(tools::PAGE), CURSOR],
         body: None,
         answers: &[json("ToolList", "The tools in their order."), UNCHANGED, BAD],
     },
@@ -405,7 +409,7 @@ pub(super) const OPERATIONS: &[Operation] = &[
             FILTERS[4],
             FILTERS[5],
             query("rows", "`true`: audit rows instead of operations.", false),
-            LIMIT,
+            limit(history::MOST),
             Parameter { kind: BodyKind::Number(0, 1 << 53), ..CURSOR },
         ],
         body: None,
