@@ -145,21 +145,24 @@ impl ResourceSet {
         if self.watched.contains(&resource.uri) { resource.watchable() } else { resource }
     }
 
+    /// Returns the children of a folder, or the top level. If two nodes have the same URI, only the first counts.
+    fn inside(&self, parent: Option<usize>) -> impl Iterator<Item = &Node> {
+        let counts = |place, node: &Node| self.places.get(&node.resource.uri) == Some(&place);
+        let nodes = self.nodes.iter().enumerate();
+        nodes
+            .filter(move |(place, node)| node.parent == parent && counts(*place, node))
+            .map(|(_, node)| node)
+    }
+
     /// Returns a page of a folder's children, or of the top level.
     fn page(&self, parent: Option<usize>, page: Page<'_>) -> Listing {
-        // If two have the same URI, only the first is listed.
-        let counts = |place, node: &Node| self.places.get(&node.resource.uri) == Some(&place);
-        let inside = self
-            .nodes
-            .iter()
-            .enumerate()
-            .filter(|(place, node)| node.parent == parent && counts(*place, node));
-        Listing::paged(inside.map(|(_, node)| self.published(&node.resource)).collect(), page)
+        let inside = self.inside(parent);
+        Listing::paged(inside.map(|node| self.published(&node.resource)).collect(), page)
     }
 
     /// Reads a folder's first children that have a handler.
     async fn read_along(&self, folder: usize, ctx: Ctx) -> Result<ReadResourceResult, ToolError> {
-        let children = self.nodes.iter().filter(|node| node.parent == Some(folder));
+        let children = self.inside(Some(folder));
         let mut all = Vec::new();
         for (node, read) in children.filter_map(|n| Some((n, n.read.as_ref()?))).take(READ_ALONG) {
             let result = read(node.resource.uri.clone(), ctx.clone()).await?;

@@ -144,6 +144,24 @@ async fn reading_a_large_folder_returns_only_some_children() {
     .await;
 }
 
+#[tokio::test(start_paused = true)]
+async fn folder_with_a_repeated_uri_is_read_and_listed_with_the_first_only() {
+    let twice = || {
+        let inside = ["first", "second"].into_iter().fold(ResourceSet::new(), |set, text| {
+            let file = Resource::new("docs:///same", text);
+            set.resource(file, move |_, _| async move { Ok(text) })
+        });
+        server().resources(ResourceSet::new().folder(Resource::new("docs:///", "docs"), inside))
+    };
+    everywhere(twice, async |peer| {
+        assert_eq!(uris(&peer.children("docs:///").await), ["docs:///same"]);
+        let read = peer.read("docs:///").await;
+        assert_eq!(uris(&read), ["docs:///same"]);
+        assert_eq!(read[0]["text"], "first");
+    })
+    .await;
+}
+
 // Only a resource that cannot be listed must have at least one content.
 #[tokio::test(start_paused = true)]
 async fn empty_folder_is_read_as_nothing() {
