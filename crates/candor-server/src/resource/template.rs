@@ -48,7 +48,8 @@ impl Template {
         let mut rest = text;
         while let Some((literal, after)) = rest.split_once('{') {
             let (name, after) = after.split_once('}').ok_or_else(refuse)?;
-            if literal.is_empty() && !parts.is_empty() {
+            let adjoins = literal.is_empty() && !parts.is_empty();
+            if adjoins || literal.contains('}') {
                 return Err(refuse());
             }
             if !literal.is_empty() {
@@ -133,7 +134,9 @@ mod tests {
 
     #[test]
     fn ambiguous_or_malformed_templates_are_refused() {
-        for text in ["x:{a}{b}", "x:{a", "x:a}", "x:{}", "x:{?q}", "x:{a,b}"] {
+        for text in
+            ["x:{a}{b}", "x:{a", "x:a}", "x:a}{b}", "x:{a}}{b}", "x:{}", "x:{?q}", "x:{a,b}"]
+        {
             assert!(Template::parse(text).is_err(), "{text}");
         }
     }
