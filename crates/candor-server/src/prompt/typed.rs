@@ -3,7 +3,7 @@
 //! Prompt arguments are strings. The schema of the parameters decides what each string means. A parameter that accepts strings gets
 //! it as it is. Any other parameter gets the JSON in it, so `7` is a number and `true` a boolean.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 
 use candor_protocol::json::{Object, RawValue, raw};
@@ -157,14 +157,10 @@ impl Parameters {
 
 /// Returns how a string becomes a value of this schema.
 fn takes(root: &Value, schema: &Value) -> TextMeaning {
-    let alternatives = alternatives(schema);
-    if !alternatives.is_empty() {
-        let each = alternatives.iter().map(|schema| takes(root, schema));
-        return each.max().unwrap_or(TextMeaning::AnyText);
-    }
-    if let Some(definition) = definition(root, schema) {
-        return takes(root, definition);
-    }
+    leaves(root, schema).into_iter().map(leaf_takes).max().unwrap_or(TextMeaning::AnyText)
+}
+
+fn leaf_takes(schema: &Value) -> TextMeaning {
     let names = match schema.get("type") {
         Some(Value::Array(names)) => names.as_slice(),
         Some(name) => std::slice::from_ref(name),
@@ -186,22 +182,42 @@ fn takes(root: &Value, schema: &Value) -> TextMeaning {
 
 /// Returns all values of a schema as strings, if there are only a few.
 fn choices(root: &Value, schema: &Value) -> Vec<String> {
+    let each: Vec<_> = leaves(root, schema).into_iter().map(leaf_choices).collect();
+    // One alternative with unlimited values makes the whole schema unlimited.
+    if each.iter().any(Vec::is_empty) { Vec::new() } else { each.concat() }
+}
+
+fn leaf_choices(schema: &Value) -> Vec<String> {
     let text = |value: &Value| value.as_str().map_or_else(|| value.to_string(), str::to_owned);
-    let alternatives = alternatives(schema);
-    if !alternatives.is_empty() {
-        let each: Vec<_> = alternatives.iter().map(|schema| choices(root, schema)).collect();
-        // One alternative with unlimited values makes the whole schema unlimited.
-        return if each.iter().any(Vec::is_empty) { Vec::new() } else { each.concat() };
-    }
-    match (schema.get("enum"), schema.get("const"), definition(root, schema)) {
-        (Some(Value::Array(values)), ..) => values.iter().map(text).collect(),
-        (_, Some(value), _) => vec![text(value)],
-        (.., Some(definition)) => choices(root, definition),
+    match (schema.get("enum"), schema.get("const")) {
+        (Some(Value::Array(values)), _) => values.iter().map(text).collect(),
+        (_, Some(value)) => vec![text(value)],
         _ if schema.get("type").is_some_and(|name| name == "boolean") => {
             vec!["true".to_owned(), "false".to_owned()]
         }
         _ => Vec::new(),
     }
+}
+
+/// Returns the schemas that alternatives and references lead to, in order and each once: a type may refer to itself. Another visit
+/// would find no values that the first did not find.
+fn leaves<'a>(root: &'a Value, schema: &'a Value) -> Vec<&'a Value> {
+    let (mut found, mut left, mut seen) = (Vec::new(), vec![schema], HashSet::new());
+    while let Some(schema) = left.pop() {
+        if !seen.insert(std::ptr::from_ref(schema)) {
+            continue;
+        }
+        let alternatives = alternatives(schema);
+        let has_values = schema.get("enum").or(schema.get("const")).is_some();
+        if !alternatives.is_empty() {
+            left.extend(alternatives.into_iter().rev());
+        } else if let Some(definition) = definition(root, schema).filter(|_| !has_values) {
+            left.push(definition);
+        } else {
+            found.push(schema);
+        }
+    }
+    found
 }
 
 /// Returns the alternatives of a schema without `null`, because a client leaves out an absent argument.
@@ -210,10 +226,30 @@ fn alternatives(schema: &Value) -> Vec<&Value> {
     all.filter(|schema| schema.get("type").is_none_or(|name| name != "null")).collect()
 }
 
-/// Returns the definition that a schema refers to, unless it has properties or items. A derived type refers to itself only through
-/// those, so the recursion ends.
+/// Returns the definition that a schema refers to.
 fn definition<'a>(root: &'a Value, schema: &Value) -> Option<&'a Value> {
     let pointer = schema.get("$ref")?.as_str()?.strip_prefix('#')?;
-    let definition = root.pointer(pointer)?;
-    definition.get("properties").or(definition.get("items")).is_none().then_some(definition)
+    root.pointer(pointer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn definitions_that_refer_to_each_other_are_visited_once() {
+        let reference = |n: usize| json!({"$ref": format!("#/$defs/d{n}")});
+        let others: Vec<Value> = (0..40).map(reference).collect();
+        let mut definitions: serde_json::Map<String, Value> =
+            (0..40).map(|n| (format!("d{n}"), json!({"anyOf": others}))).collect();
+        let circle = json!({"$defs": definitions.clone()});
+        assert!(takes(&circle, &reference(0)) == TextMeaning::AnyText);
+        assert_eq!(choices(&circle, &reference(0)), [""; 0]);
+
+        definitions.insert("d7".to_owned(), json!({"enum": [1, 2]}));
+        let numbers = json!({"$defs": definitions});
+        assert!(takes(&numbers, &reference(0)) == TextMeaning::Json);
+        assert_eq!(choices(&numbers, &reference(0)), ["1", "2"]);
+    }
 }

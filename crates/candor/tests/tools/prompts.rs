@@ -203,6 +203,52 @@ async fn completion_proposes_enum_and_boolean_values() {
     }
 }
 
+/// Refers to itself beside its own values, not in a member or an item.
+#[candor::args]
+#[serde(untagged)]
+enum Again {
+    Tone(Tone),
+    Same(Box<Again>),
+}
+
+/// Refers to itself in a member.
+#[candor::args]
+struct Folder {
+    name: String,
+    #[optional]
+    inside: Option<Box<Folder>>,
+}
+
+#[prompt]
+fn repeated(again: Again, #[optional] folder: Option<Folder>) -> String {
+    let mut again = &again;
+    while let Again::Same(inner) = again {
+        again = inner;
+    }
+    let Again::Tone(tone) = again else { unreachable!() };
+    let depth = std::iter::successors(folder.as_ref(), |folder| folder.inside.as_deref());
+    let names: Vec<&str> = depth.map(|folder| folder.name.as_str()).collect();
+    format!("blunt: {}, folders: {names:?}", matches!(tone, Tone::Blunt))
+}
+
+#[tokio::test]
+async fn prompt_takes_arguments_of_types_that_refer_to_themselves() {
+    let server = || Server::new("house", "1.0.0").prompts(prompts![repeated]);
+    for client in [Ways::modern(server()).await, Ways::legacy(server()).await] {
+        let folder = json!({"name": "a", "inside": {"name": "b"}}).to_string();
+        let filled = get(&client, "repeated", json!({"again": "blunt", "folder": folder})).await;
+        let text = &filled["result"]["messages"][0]["content"]["text"];
+        assert_eq!(text, "blunt: true, folders: [\"a\", \"b\"]", "{filled}");
+        let params = json!({
+            "ref": {"type": "ref/prompt", "name": "repeated"},
+            "argument": {"name": "again", "value": "b"},
+        });
+        let completed = ask(&client, "completion/complete", params).await;
+        let values = &completed["result"]["completion"]["values"];
+        assert_eq!(values, &json!(["blunt", "brief"]), "{completed}");
+    }
+}
+
 #[test]
 fn server_without_the_state_of_its_prompts_does_not_build() {
     let error = Server::new("house", "1.0.0").prompts(prompts![review]).build().unwrap_err();
