@@ -67,7 +67,10 @@ fn says_so(schema: &Value) -> bool {
 fn in_place_of(value: &Value) -> Value {
     match value {
         Value::Null => Value::Null,
-        Value::String(text) => format!("•••• ({} characters)", text.chars().count()).into(),
+        Value::String(text) => match text.chars().count() {
+            1 => "•••• (1 character)".into(),
+            count => format!("•••• ({count} characters)").into(),
+        },
         _ => "••••".into(),
     }
 }
@@ -213,7 +216,7 @@ mod tests {
         assert!(!is_in(&loops, "a0"));
         loops["properties"]["s"] = json!({"writeOnly": true});
         let sent = json!({"a0": {"a1": {"s": "x"}}});
-        assert_eq!(covered(&loops, &sent), json!({"a0": {"a1": {"s": "•••• (1 characters)"}}}));
+        assert_eq!(covered(&loops, &sent), json!({"a0": {"a1": {"s": "•••• (1 character)"}}}));
         assert!(is_in(&loops, "a0"));
     }
 
@@ -240,7 +243,7 @@ mod tests {
             json!({"anchor": {"id": 1, "token": "abc"}, "name": 7, "dynamic": ["a"], "plain": "p"});
         let seen = json!({
             "anchor": {"id": 1, "token": "•••• (3 characters)"}, "name": "••••",
-            "dynamic": ["•••• (1 characters)"], "plain": "p",
+            "dynamic": ["•••• (1 character)"], "plain": "p",
         });
         assert_eq!(covered(&schema, &sent), seen);
         for (argument, secret) in
@@ -259,7 +262,7 @@ mod tests {
         }});
         let sent = json!({"lost": {"a": 1}, "away": ["x", "y"], "user": "ada"});
         let seen = json!({
-            "lost": "••••", "away": ["•••• (1 characters)", "•••• (1 characters)"], "user": "ada",
+            "lost": "••••", "away": ["•••• (1 character)", "•••• (1 character)"], "user": "ada",
         });
         assert_eq!(covered(&schema, &sent), seen);
         assert!(is_in(&schema, "lost") && is_in(&schema, "away") && !is_in(&schema, "user"));
