@@ -18,6 +18,7 @@ use crate::error::Error;
 use crate::members::{DecodeObject as _, locked};
 use crate::resources::about;
 use crate::session::OutgoingRequest;
+use crate::uri::{is_same_uri, normal};
 
 /// What has changed.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
@@ -29,7 +30,7 @@ pub enum Change {
     Prompts,
     /// The list of resources.
     Resources,
-    /// The resource with this URI.
+    /// The resource with this URI. If it is a resource of the [`Interest`], the URI is spelled as there.
     Resource(String),
     /// The client lost the connection and is connected again. It missed any changes in between.
     Resumed,
@@ -123,6 +124,8 @@ impl Interest {
 #[derive(Debug)]
 pub(crate) struct Listener {
     interest: Interest,
+    /// The URIs of the interest, normalized and in the same order: the server may spell them in another way.
+    normal_uris: Vec<String>,
     news: Mutex<ChangeQueue>,
     more: Notify,
     acknowledged: Mutex<HashMap<RequestId, oneshot::Sender<SubscriptionFilter>>>,
@@ -137,9 +140,7 @@ impl Listener {
             notification::RESOURCES_CHANGED if self.interest.lists => Change::Resources,
             notification::RESOURCE_UPDATED => {
                 let uri = news.params.read::<String>("uri").ok().flatten();
-                // A server may also report changes of resources inside this one.
-                let wanted = |uri: &String| self.interest.uris.iter().any(|at| is_beneath(uri, at));
-                match uri.filter(wanted) {
+                match uri.and_then(|uri| self.wanted(uri)) {
                     Some(uri) => Change::Resource(uri),
                     None => return,
                 }
@@ -147,6 +148,16 @@ impl Listener {
             _ => return,
         };
         self.push(change);
+    }
+
+    /// Returns the URI of a change, as the interest spells it, if the listener wants it.
+    fn wanted(&self, uri: String) -> Option<String> {
+        let normal_uri = normal(&uri);
+        if let Some(at) = self.normal_uris.iter().position(|at| *at == normal_uri) {
+            return Some(self.interest.uris[at].clone());
+        }
+        // A server may also report changes of resources inside one of these.
+        self.normal_uris.iter().any(|at| is_inside(&normal_uri, at)).then_some(uri)
     }
 
     fn push(&self, change: Change) {
@@ -179,10 +190,10 @@ fn no_method() -> Error {
     Error::Unsupported(format!("the method {}, so it reports no changes", method::LISTEN))
 }
 
-/// Returns true if a URI is `at`, or inside it.
-fn is_beneath(uri: &str, at: &str) -> bool {
+/// Returns true if a URI is inside `at`. Both are normalized.
+fn is_inside(uri: &str, at: &str) -> bool {
     let rest = uri.strip_prefix(at);
-    rest.is_some_and(|rest| rest.is_empty() || at.ends_with('/') || rest.starts_with('/'))
+    rest.is_some_and(|rest| at.ends_with('/') || rest.starts_with('/'))
 }
 
 /// A stream of changes. Drop it to unsubscribe.
@@ -250,6 +261,7 @@ impl Client {
     pub async fn listen(&self, interest: Interest) -> Result<ChangeStream, Error> {
         let session = self.session().await?;
         let listener = Arc::new(Listener {
+            normal_uris: interest.uris.iter().map(|uri| normal(uri)).collect(),
             interest,
             news: Mutex::default(),
             more: Notify::new(),
@@ -372,7 +384,8 @@ impl Client {
         if *wants_lists && wanted.is_empty() && !lists.contains(&Some(true)) {
             return Err(no_list_changes());
         }
-        match wanted.iter().find(|uri| !uris.contains(uri)) {
+        let is_honoured = |uri: &&String| uris.iter().any(|honoured| is_same_uri(honoured, uri));
+        match wanted.iter().find(|uri| !is_honoured(uri)) {
             Some(_) if uris.is_empty() => Err(no_subscriptions()),
             Some(uri) => Err(Error::Unsupported(format!("changes of {uri}"))),
             None => Ok(listening),

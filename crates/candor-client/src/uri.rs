@@ -7,7 +7,8 @@ pub fn is_same_uri(one: &str, other: &str) -> bool {
     one == other || normal(one) == normal(other)
 }
 
-fn normal(uri: &str) -> String {
+/// Returns the spelling that all spellings of a URI have in common.
+pub(crate) fn normal(uri: &str) -> String {
     let encoded = normal_encoding(uri);
     let Some((scheme, rest)) = encoded.split_once(':') else { return encoded };
     let scheme = scheme.to_ascii_lowercase();

@@ -10,7 +10,7 @@ use candor_client::{Change, Error, Interest, Snapshot, Walk, WalkStop, bytes_of}
 use futures_util::StreamExt as _;
 use serde_json::{Value, json};
 
-use common::scripted::{Asked, Say, Scripted, modern, status};
+use common::scripted::{Asked, Say, Scripted, events, modern, status};
 use common::{everywhere, soon};
 
 fn complete(mut result: Value) -> Say {
@@ -144,6 +144,33 @@ async fn only_watched_resources_can_be_subscribed() {
         soon(client.close()).await;
     })
     .await;
+}
+
+#[tokio::test]
+async fn changes_arrive_also_if_the_server_spells_uris_in_another_way() {
+    let server = modern(json!({"resources": {"subscribe": true}}), |asked| {
+        let meta = json!({"io.modelcontextprotocol/subscriptionId": asked.id});
+        let heard = json!({"_meta": meta, "notifications": {
+            "resourceSubscriptions": ["notes://host/a-b", "notes://host/folder%20c"],
+        }});
+        let updates = ["notes://host/other", "notes://host/a-b", "notes://host/folder%20c/inside"];
+        let updates = updates.map(|uri| ("notifications/resources/updated", json!({"uri": uri})));
+        let all = [("notifications/subscriptions/acknowledged", heard)].into_iter().chain(updates);
+        let line = |(method, params): (&str, Value)| {
+            format!("data: {}\n\n", json!({"jsonrpc": "2.0", "method": method, "params": params}))
+        };
+        Say::Whole(events(all.map(line).collect::<String>()))
+    })
+    .await;
+    let client = soon(server.client().into_future()).await.unwrap();
+    let interest = Interest::new().resource("NOTES://Host/a%2Db").resource("notes://host/folder c");
+    let mut changes = soon(client.listen(interest)).await.unwrap();
+    let listened = Change::Resource("NOTES://Host/a%2Db".to_owned());
+    assert_eq!(soon(changes.next()).await, listened, "it is spelled as the listener spells it");
+    let inside = Change::Resource("notes://host/folder%20c/inside".to_owned());
+    assert_eq!(soon(changes.next()).await, inside);
+    let unwatched = soon(client.listen(Interest::new().resource("notes://host/A-b"))).await;
+    assert!(matches!(unwatched, Err(Error::Unsupported(_))), "{unwatched:?}");
 }
 
 #[tokio::test]
