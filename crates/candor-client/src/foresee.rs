@@ -159,7 +159,7 @@ impl Client {
         let Some(way) = QueryMethod::to(&session, tool) else { return Ok(decide(None, None)) };
         if policy.skip_where_static_suffices {
             let now = decide(None, None);
-            // The effect for these arguments is never worse than the declared effect, so the verdict stays the same.
+            // The policy relies on the declared effect: it should be the worst case, so an evaluation could only be less risky.
             if now.judgement != Verdict::Ask {
                 return Ok(now);
             }
@@ -288,6 +288,9 @@ impl Client {
                 let judgement = told.meta.as_ref().and_then(judgement);
                 let said = (way == QueryMethod::Annotations)
                     .then(|| CallAnnotations::of(&told.annotations, told.meta.as_ref()));
+                if let Some(said) = &said {
+                    exceeds(tool, said.hints.effective().hints);
+                }
                 Ok(ServerAnswer { said, judgement })
             }
             QueryMethod::Resolve => {
@@ -304,15 +307,11 @@ impl Client {
                 }
                 // No call may be riskier than the tool's declaration. If the server reports a riskier one, the worse of both
                 // counts.
-                let (hints, bound) = (said.effective().hints, tool.declared().hints);
-                let said = if hints.is_at_most(bound) {
-                    said
+                let hints = said.effective().hints;
+                let said = if exceeds(tool, hints) {
+                    hints.join(tool.declared().hints).declared()
                 } else {
-                    tracing::warn!(
-                        tool = tool.name(),
-                        "the server answers more than the tool declares"
-                    );
-                    hints.join(bound).declared()
+                    said
                 };
                 let said = Some(CallAnnotations { hints: said, fields });
                 Ok(ServerAnswer { said, judgement: told.meta.as_ref().and_then(judgement) })
@@ -426,6 +425,16 @@ impl QueryMethod {
 fn approval_setting(session: &Session, name: &str) -> bool {
     let settings = session.extension(extension::APPROVAL);
     settings.is_some_and(|settings| settings.read(name).ok().flatten() == Some(true))
+}
+
+/// Returns true if the server evaluates a call as riskier than the tool declares, and logs that. The declaration is then no worst
+/// case, so a host must not rely on it.
+fn exceeds(tool: &KnownTool, hints: Hints) -> bool {
+    let exceeds = !hints.is_at_most(tool.declared().hints);
+    if exceeds {
+        tracing::warn!(tool = tool.name(), "the server answers more than the tool declares");
+    }
+    exceeds
 }
 
 fn asked_sources(said: &DeclaredHints) -> EffectiveHints {

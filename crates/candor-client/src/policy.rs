@@ -78,7 +78,10 @@ impl HostPolicy {
         self
     }
 
-    /// Does not ask the server to evaluate a call if the tool's static hints lead to the same decision.
+    /// Does not ask the server to evaluate a call that this policy allows or denies by the tool's static hints alone.
+    ///
+    /// This relies on the static hints: they should be the worst case of all calls, but nothing checks that. Without this setting,
+    /// an evaluation that is worse than them counts, and the client logs a warning. With it, such a call runs without confirmation.
     #[must_use]
     pub fn skip_where_static_suffices(mut self) -> Self {
         self.skip_where_static_suffices = true;

@@ -353,7 +353,6 @@ async fn untrusted_hints_only_worsen_the_hosts_classification() {
 
 #[tokio::test]
 async fn evaluated_effect_riskier_than_declared_counts() {
-    // What tools/resolve may say has the same bound.
     let safe = hints([true, false, true, false]);
     let mut resolvable = tool("resolvable", &safe);
     resolvable["_meta"] = json!({"io.modelcontextprotocol/tool-resolution": {"resolvable": true}});
@@ -372,12 +371,14 @@ async fn evaluated_effect_riskier_than_declared_counts() {
     })
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
+    let log = log::Log::capture();
     for tool in ["resolvable", "dynamic"] {
-        assert_eq!(
-            soon(client.explain(tool, &json!({}))).await.unwrap().hints,
-            Hints::WORST,
-            "{tool}"
-        );
+        let explained = soon(client.explain(tool, &json!({}))).await.unwrap();
+        assert_eq!((explained.hints, explained.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
+        let warned = log.take();
+        let words =
+            format!("WARN message=the server answers more than the tool declares tool={tool}");
+        assert_eq!(warned, [words], "a host that skips evaluations must know");
     }
     assert_eq!(server.asked("tools/resolve").len(), 1);
     assert_eq!(server.asked("tools/annotations").len(), 1);
@@ -546,6 +547,29 @@ async fn sufficient_static_hints_skip_the_evaluation() {
     soon(client.call_safely("manage", read()).into_future()).await.unwrap();
     soon(client.call_safely("plain", json!({})).into_future()).await.unwrap();
     assert_eq!(server.asked("tools/annotations").len(), 1);
+}
+
+/// Nothing checks what the switch relies on. A host that sets it takes the declaration as the worst case.
+#[tokio::test]
+async fn skipped_evaluation_leaves_the_declared_hints() {
+    let server = modern(capabilities(), |asked| match asked.method.as_str() {
+        "tools/list" => tools(&json!([manage(&hints([false, false, false, false]))])),
+        "tools/annotations" => foresees(asked),
+        other => panic!("{other}"),
+    })
+    .await;
+    for (policy, questions, verdict) in [
+        (HostPolicy::default(), 1, Verdict::Ask),
+        (HostPolicy::default().skip_where_static_suffices(), 1, Verdict::Allow),
+        // The declaration does not let it run, so the server evaluates the call.
+        (HostPolicy::ask(AskLevel::Writes).skip_where_static_suffices(), 2, Verdict::Ask),
+    ] {
+        let client = server.client().trust(Trust::Trusted).policy(policy);
+        let client = soon(client.into_future()).await.unwrap();
+        let explained = soon(client.explain("manage", &delete())).await.unwrap();
+        assert_eq!(explained.judgement, verdict);
+        assert_eq!(server.asked("tools/annotations").len(), questions);
+    }
 }
 
 #[tokio::test]
