@@ -5,6 +5,8 @@
 
 use std::fmt;
 
+use percent_encoding::percent_decode_str;
+
 use super::{Environment, Piece, Target, pieces};
 
 /// The replacement of a secret.
@@ -159,7 +161,7 @@ impl Redactor {
         match filled {
             Target::Url { url, headers } => {
                 headers.iter().for_each(|(_, value)| redactor.hide_credential(value));
-                redactor.hide(url, &self::url(url));
+                redactor.hide_in_url(url);
             }
             Target::Program { args, env, .. } => {
                 for (arg, secret) in args.iter().zip(secrets_of(args)) {
@@ -167,9 +169,46 @@ impl Redactor {
                 }
                 let secret = env.iter().filter(|(name, _)| is_secret(name));
                 secret.for_each(|(_, value)| redactor.hide_credential(value));
+                // An address has its credentials in it, whatever the name of its flag or variable.
+                let values = args.iter().chain(env.iter().map(|(_, value)| value));
+                values.for_each(|value| redactor.hide_in_url(value));
             }
         }
         redactor
+    }
+
+    /// Hides the credentials of the URL in a text: in this URL, in another one with the same user, and alone.
+    fn hide_in_url(&mut self, text: &str) {
+        let Some(at) = text.find("://") else { return };
+        let is_scheme = |c: char| c.is_ascii_alphanumeric() || "+.-".contains(c);
+        let whole = &text[text[..at].trim_end_matches(is_scheme).len()..];
+        self.hide(whole, &url(whole));
+        url_with(whole, |name, value| {
+            if name == "user" {
+                self.hide(&format!("://{value}@"), &format!("://{HIDDEN}@"));
+                match value.split_once(':') {
+                    Some((_, password)) => self.hide_encoded(password),
+                    // Some services take a token as the user. A real name must stay readable.
+                    None if TOKENS.iter().any(|start| value.starts_with(start)) => {
+                        self.hide_encoded(value);
+                    }
+                    None => {}
+                }
+            } else {
+                self.hide_encoded(value);
+            }
+            String::new()
+        });
+        let fragment = whole.split_once('#').map_or("", |(_, fragment)| fragment);
+        let parameters = fragment.split('&').filter_map(|parameter| parameter.split_once('='));
+        let secret = parameters.filter(|(name, _)| is_secret(name));
+        secret.for_each(|(_, value)| self.hide_encoded(value));
+    }
+
+    /// Hides a credential as it is in a URL, and decoded.
+    fn hide_encoded(&mut self, value: &str) {
+        self.hide_credential(value);
+        self.hide_credential(&percent_decode_str(value).decode_utf8_lossy());
     }
 
     fn hide_credential(&mut self, value: &str) {
@@ -232,5 +271,36 @@ mod tests {
             redactor.redact("cannot reach https://a.example/s3cret-k3y?v=1: 1 l1teral"),
             "cannot reach https://a.example/${KEY}?v=1: 1 …"
         );
+    }
+
+    #[test]
+    fn errors_show_no_credentials_of_urls_in_arguments_and_variables() {
+        let program = |args: &[&str]| Target::Program {
+            program: "server".to_owned(),
+            args: args.iter().map(|arg| (*arg).to_owned()).collect(),
+            env: vec![("DATABASE_URL".to_owned(), "postgres://bob:passw0rd@db/x".to_owned())],
+            cwd: None,
+        };
+        let target = program(&[
+            "--url=https://u:pw@a.example/mcp?api_key=k1",
+            "https://ann:s3cret%21@b.example/#token=l4unch",
+            "--auth-url=https://carl:hunter22@c.example",
+            "git+ssh://git@d.example",
+        ]);
+        let redactor = Redactor::new(&target, &target, &Environment::new(""));
+        for (text, seen) in [
+            (
+                "GET https://u:pw@a.example/mcp?api_key=k1: refused",
+                "GET https://…@a.example/mcp?api_key=…: refused",
+            ),
+            ("https://u:pw@a.example/other", "https://…@a.example/other"),
+            ("no user ann with s3cret%21 or s3cret!", "no user ann with … or …"),
+            ("the token is l4unch", "the token is …"),
+            ("https://carl:hunter22@c.example/login, hunter22", "…/login, …"),
+            ("postgres://bob:passw0rd@db/y for bob", "postgres://…@db/y for bob"),
+            ("no git at d.example", "no git at d.example"),
+        ] {
+            assert_eq!(redactor.redact(text), seen);
+        }
     }
 }
