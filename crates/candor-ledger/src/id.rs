@@ -216,7 +216,7 @@ impl DigestPrefix {
     }
 
     /// Returns the smallest and the largest digest with this prefix.
-    #[cfg(feature = "sqlite")]
+    #[cfg(any(feature = "postgres", feature = "sqlite"))]
     pub(crate) fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
         (&self.first, &self.last)
     }

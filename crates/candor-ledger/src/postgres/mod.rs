@@ -40,7 +40,7 @@ use self::writer::{PgCommand, PgWriter};
 use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Page, PageOf, RecordEntry};
 use crate::event::{Event, EventReply};
 use crate::grant::{Grant, NewGrant};
-use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
+use crate::id::{DigestPrefix, Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::memory::stands;
 use crate::rules::LedgerLimits;
@@ -375,6 +375,15 @@ impl Store for PostgresStore {
 
     fn rules(&self) -> &LedgerLimits {
         &self.judge.rules
+    }
+
+    fn find_by_prefix(
+        &self,
+        prefix: DigestPrefix,
+        most: usize,
+    ) -> StoreFuture<'_, Vec<RecordEntry>> {
+        let reader = Arc::clone(&self.reader);
+        self.beside(async move { reader.beginning(&prefix, most).await })
     }
 
     fn describe(&self) -> String {

@@ -20,7 +20,7 @@ use super::transaction::StoreContext;
 use crate::audit::{AuditRow, Filter, Order, Page, PageOf, RecordEntry};
 use crate::columns::may_lapse_into;
 use crate::grant::Grant;
-use crate::id::{Moment, RecordDigest, RecordId, Scope};
+use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId, Scope};
 use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::store::StoreError;
@@ -149,24 +149,49 @@ impl Reader {
     ) -> Result<PageOf<RecordEntry>, StoreError> {
         self.lists
             .ask(async |session: Arc<PgSession>| {
-                let now = match self.judge.clock.given() {
-                    Some(now) => now,
-                    None => now_of(&session.client).await?,
-                };
+                let now = self.now(&session.client).await?;
                 query
                     .run(&session.client, self.judge.names.writing(), |row| {
-                        let stored = rows::record(row)?;
                         let (_, number) = rows::name_and_number(row)?;
-                        let (scope, key) = rows::id(row, rows::BEHIND + 2)?;
-                        let seen = machine::seen(stored.clone(), now, &self.judge.rules);
-                        let entry = key.map(|key| RecordEntry {
-                            id: RecordId { scope, key },
-                            stored,
-                            seen,
-                        });
+                        let entry = self.entry(row, now)?;
                         Ok((number, entry.filter(|entry| filter.has_seen(entry))))
                     })
                     .await
+            })
+            .await
+    }
+
+    /// Returns the record of a row of a list. Returns `None` if the row has no key.
+    fn entry(&self, row: &Row, now: Moment) -> Result<Option<RecordEntry>, StoreError> {
+        let stored = rows::record(row)?;
+        let (scope, key) = rows::id(row, rows::BEHIND + 2)?;
+        let seen = machine::seen(stored.clone(), now, &self.judge.rules);
+        Ok(key.map(|key| RecordEntry { id: RecordId { scope, key }, stored, seen }))
+    }
+
+    async fn now(&self, client: &Client) -> Result<Moment, StoreError> {
+        match self.judge.clock.given() {
+            Some(now) => Ok(now),
+            None => now_of(client).await,
+        }
+    }
+
+    pub(super) async fn beginning(
+        &self,
+        prefix: &DigestPrefix,
+        most: usize,
+    ) -> Result<Vec<RecordEntry>, StoreError> {
+        let (first, last) = prefix.bounds();
+        let (first, last) = (&first.0[..], &last.0[..]);
+        let most = i64::try_from(most).unwrap_or(i64::MAX);
+        self.lists
+            .ask(async |session: Arc<PgSession>| {
+                let explain = |error: tokio_postgres::Error| explain(&error);
+                let now = self.now(&session.client).await?;
+                let statement = session.prepared(rows::BETWEEN).await.map_err(explain)?;
+                let found = session.client.query(&statement, &[&first, &last, &most]).await;
+                let entries = found.map_err(explain)?;
+                entries.iter().filter_map(|row| self.entry(row, now).transpose()).collect()
             })
             .await
     }

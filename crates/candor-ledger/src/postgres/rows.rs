@@ -51,6 +51,13 @@ pub(super) const LIST: &str = concat!(
     record_columns!(),
     ", id, row, principal, server, instance, tool, key FROM records"
 );
+/// Selects records whose digest lies between two others, in its order, which is that of its index.
+pub(super) const BETWEEN: &str = concat!(
+    "SELECT ",
+    record_columns!(),
+    ", id, row, principal, server, instance, tool, key FROM records \
+     WHERE id >= $1 AND id <= $2 ORDER BY id LIMIT $3"
+);
 /// Selects records with a pending approval request. Their last row gives the order of the requests.
 pub(super) const WAITING: &str = concat!(
     "SELECT ",

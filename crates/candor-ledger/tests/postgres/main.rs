@@ -65,8 +65,48 @@ fn newer_minor_schema_still_works() {
 }
 
 #[test]
+fn prefix_lookup_reads_only_records_that_match() {
+    let schema = schema!("prefix_lookup_reads_only_records_that_match");
+    let store = postgres(&schema, LedgerLimits::default());
+    for n in 0..40 {
+        wait(call(&store, &id(&format!("key-{n}")), "x"));
+    }
+    drop(store);
+    // All others: a store that reads any of them fails, because it does not know their state.
+    let wanted = id("key-7");
+    schema.with(async |client| {
+        let others = "UPDATE records SET state = 'strange' WHERE id <> $1";
+        client.execute(others, &[&&wanted.digest().0[..]]).await.unwrap();
+        // Many more, so that PostgreSQL has a reason to use an index.
+        let more = "INSERT INTO records (row, id, principal, server, instance, tool, key, fingerprint, fence, attempt, \
+             by_nature, created, touched, last_row, state) SELECT -n, sha256(n::text::bytea), 'p', 's', 'i', 't', 'k', \
+             '', 1, 1, false, 0, 0, -n, 'strange' FROM generate_series(1, 20000) AS n; ANALYZE records";
+        client.batch_execute(more).await.unwrap();
+    });
+    let read = "SELECT (seq_tup_read + idx_tup_fetch)::bigint FROM pg_stat_user_tables \
+         WHERE schemaname = current_schema AND relname = 'records'";
+    let before = schema.number(read);
+    let store = postgres(&schema, LedgerLimits::default());
+    let prefix = DigestPrefix::new(&wanted.digest().to_string()[..12]).unwrap();
+    let found = wait(store.find_by_prefix(prefix, 20)).unwrap();
+    assert_eq!(found.iter().map(|entry| &entry.id).collect::<Vec<_>>(), [&wanted]);
+    // PostgreSQL adds what a connection has read to its statistics soon after the connection ends.
+    drop(store);
+    let begun = Instant::now();
+    let rows = loop {
+        match schema.number(read) - before {
+            0 if begun.elapsed() < Duration::from_secs(10) => {
+                thread::sleep(Duration::from_millis(50));
+            }
+            rows => break rows,
+        }
+    };
+    assert!((1..1000).contains(&rows), "{rows} rows were read");
+}
+
+#[test]
 fn ledger_of_schema_1_1_is_migrated() {
-    let schema = schema!("ledger_of_schema_1_1_is_migrated");
+    let schema = schema!("a_ledger_of_the_version_before_goes_on");
     schema.sql(&format!("CREATE SCHEMA {}", schema.name));
     schema.sql(include_str!("../schema-1.1/postgres.sql"));
     let put = "INSERT INTO records (row, id, principal, server, instance, tool, key, fingerprint, fence, attempt, \
