@@ -96,6 +96,8 @@ impl Books {
              CREATE TABLE IF NOT EXISTS invoices (
                  id INTEGER PRIMARY KEY, customer_id TEXT NOT NULL, amount_cents INTEGER NOT NULL,
                  status TEXT NOT NULL, idempotency_key TEXT NOT NULL);
+             -- Invoices that were paid before they were voided.
+             CREATE TABLE IF NOT EXISTS paid (invoice INTEGER PRIMARY KEY);
              CREATE TABLE IF NOT EXISTS outbox (invoice INTEGER PRIMARY KEY, body TEXT NOT NULL);
              CREATE TABLE IF NOT EXISTS users (
                  version INTEGER PRIMARY KEY, id INTEGER NOT NULL, email TEXT NOT NULL, name TEXT NOT NULL);

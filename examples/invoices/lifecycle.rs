@@ -107,6 +107,7 @@ pub(crate) fn delete_invoice(
             .instead("void_invoice", json!({"invoice_id": invoice_id}))
             .not_started());
     }
+    must_not_be_void_for_good(&change, &invoice)?;
     change.execute("DELETE FROM outbox WHERE invoice = ?", [row])?;
     change.execute("DELETE FROM invoices WHERE id = ?", [row])?;
     change.commit()?;
@@ -129,7 +130,7 @@ fn find(db: &Transaction<'_>, invoice_id: &str) -> rusqlite::Result<Option<Invoi
     db.query_row(of_id, [number(invoice_id)], Invoice::of).optional()
 }
 
-/// Sets the state of an invoice. A paid invoice can only become void.
+/// Sets the state of an invoice. A paid invoice can only become void, and then stays void.
 fn set(db: &Transaction<'_>, invoice: &Invoice, status: Status) -> Result<(), ToolError> {
     let id = &invoice.invoice_id;
     if invoice.status == Status::Paid && status != Status::Void {
@@ -137,7 +138,24 @@ fn set(db: &Transaction<'_>, invoice: &Invoice, status: Status) -> Result<(), To
             .code("invoice_paid")
             .not_started());
     }
+    if status != Status::Void {
+        must_not_be_void_for_good(db, invoice)?;
+    }
+    if invoice.status == Status::Paid {
+        db.execute("INSERT OR IGNORE INTO paid (invoice) VALUES (?)", [number(id)])?;
+    }
     let update = "UPDATE invoices SET status = ? WHERE id = ?";
     db.execute(update, params![status, number(id)])?;
     Ok(())
+}
+
+/// Returns an error if the invoice was paid before it was voided.
+fn must_not_be_void_for_good(db: &Transaction<'_>, invoice: &Invoice) -> Result<(), ToolError> {
+    let id = &invoice.invoice_id;
+    let was_paid = "SELECT 1 FROM paid WHERE invoice = ?";
+    if db.query_row(was_paid, [number(id)], |_| Ok(())).optional()?.is_none() {
+        return Ok(());
+    }
+    let told = format!("Invoice {id} was paid, and is void for good. Nothing was run.");
+    Err(ToolError::new(told).code("invoice_paid").not_started())
 }

@@ -153,6 +153,33 @@ async fn voided_invoice_can_be_reopened_and_deleted_invoice_cannot() {
 }
 
 #[tokio::test]
+async fn paid_invoice_stays_void_once_it_is_voided() {
+    everywhere("void-paid", &[], async |shop, desk| {
+        invoices(desk, 1).await;
+        pay(shop, 1);
+        let void = async || desk.call("void_invoice", &json!({"invoice_id": "inv_1"})).await;
+        assert_eq!(text(&void().await), "Invoice inv_1 is void.");
+        for wanted in ["draft", "open", "archive"] {
+            let change = json!({"id": "inv_1", "status": wanted});
+            let refused = desk.call("update_invoice", &change).await;
+            assert_eq!(code(&refused), Some("invoice_paid"), "{wanted}: {refused}");
+        }
+        let archived = desk.call("archive_invoice", &json!({"invoice_id": "inv_1"})).await;
+        assert_eq!(code(&archived), Some("invoice_paid"), "{archived}");
+        let deleted = desk.call("delete_invoice", &json!({"invoice_id": "inv_1"})).await;
+        assert_eq!(
+            fails(&deleted),
+            "Invoice inv_1 was paid, and is void for good. Nothing was run."
+        );
+        let error = &deleted["result"]["_meta"]["dev.candor/error"];
+        assert_eq!(error.get("instead"), None, "it is void already");
+        assert_eq!(text(&void().await), "Invoice inv_1 is void.");
+        assert_eq!(status(shop, 1).as_deref(), Some("void"));
+    })
+    .await;
+}
+
+#[tokio::test]
 async fn migration_runs_only_as_previewed() {
     everywhere("migrate", &[], async |shop, desk| {
     let tools = desk.tools().await;
