@@ -241,7 +241,7 @@ async fn connect(
         Ok(client) => client,
         Err(error) => {
             let check = match error {
-                Error::Unauthorized { .. } => "authorised",
+                Error::Unauthorized { .. } => "authorized",
                 _ => "speaks",
             };
             let is_program = matches!(found.target, Target::Program { .. });
@@ -296,7 +296,7 @@ async fn connect(
         None => "it reports no name".to_owned(),
     };
     report.ok("speaks", format!("MCP {} ({era}): {name}", client.revision().as_str()))?;
-    let authorised = match &found.target {
+    let authorized = match &found.target {
         Target::Url { headers, .. }
             if headers.iter().any(|(name, _)| name.eq_ignore_ascii_case("authorization")) =>
         {
@@ -305,7 +305,7 @@ async fn connect(
         Target::Url { .. } => "without a token",
         Target::Program { .. } => "without a token, because a started program needs none",
     };
-    report.ok("authorised", authorised)?;
+    report.ok("authorized", authorized)?;
     let counted = match trust {
         Trust::Trusted => "the hints of its tools count (--trust hints)",
         Trust::Untrusted => "the hints of its tools do not count (--trust none)",

@@ -18,7 +18,7 @@ async fn doctor_checks_a_working_server_step_by_step() {
             "name",
             "connects",
             "speaks",
-            "authorised",
+            "authorized",
             "trust",
             "tools",
             "schemas",
