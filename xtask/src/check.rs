@@ -13,7 +13,7 @@ use crate::deny;
 use crate::explorer;
 use crate::features;
 use crate::fuzz;
-use crate::neighbours;
+use crate::neighbors;
 use crate::nginx;
 use crate::postgres::Postgres;
 use crate::process::{self, Outcome};
@@ -31,7 +31,7 @@ const FAST: [Step; 3] = [("format", format), ("lints", lints), ("tests", tests)]
 const THOROUGH: [Step; 11] = [
     ("docs", docs),
     ("features", features::run),
-    ("neighbours", neighbours::run),
+    ("neighbors", neighbors::run),
     ("dependencies", deny::run),
     ("soak", a_minute),
     ("conformance", official_suite),

@@ -6,7 +6,7 @@
 //! | `browser` | the web console's pages in a real browser |
 //! | `check` | every step that a change must pass, in order |
 //! | `features` | every crate and every feature, alone |
-//! | `neighbours` | the ten-line server together with other crates that contain SQLite |
+//! | `neighbors` | the ten-line server together with other crates that contain SQLite |
 //! | `deny` | installs cargo-deny once, and runs it |
 //! | `conformance` | the official MCP suite against the example server, and against the client |
 //! | `clients` | the clients of the official SDKs against the example servers |
@@ -40,7 +40,7 @@ mod example_server;
 mod explorer;
 mod features;
 mod fuzz;
-mod neighbours;
+mod neighbors;
 mod nginx;
 mod npm;
 mod postgres;
@@ -82,7 +82,7 @@ Usage: cargo xtask COMMAND
                       speak, over stdio and HTTP. --only runs one of them: everything,
                       filesystem, typescript, python or rmcp.
 
-  neighbours          Build the ten-line server into one program with sqlx and diesel, old and
+  neighbors          Build the ten-line server into one program with sqlx and diesel, old and
                       new. They share one SQLite, and two processes share one ledger.
 
   fuzz                Run Schemathesis against the REST API of example servers, for a minute,
@@ -115,7 +115,7 @@ enum Request {
     Bench(Choice),
     Soak { minutes: u64 },
     Fuzz,
-    Neighbours,
+    Neighbors,
     Explorer,
     Browser(browser::Selection),
 }
@@ -152,7 +152,7 @@ fn obey(request: &Request) -> Outcome<bool> {
             conformance::run(&Workspace::enter()?, selection).map(|()| true)
         }
         Request::Soak { minutes } => soak::run(&Workspace::enter()?, *minutes).map(|()| true),
-        Request::Neighbours => neighbours::run(&Workspace::enter()?).map(|()| true),
+        Request::Neighbors => neighbors::run(&Workspace::enter()?).map(|()| true),
         Request::Fuzz => fuzz::run(&Workspace::enter()?).map(|()| true),
         Request::Explorer => explorer::run(&Workspace::enter()?).map(|()| true),
         Request::Browser(selection) => browser::run(&Workspace::enter()?, selection).map(|()| true),
@@ -169,7 +169,7 @@ fn understand(words: &[&str]) -> Outcome<Request> {
         ["check", "--fast"] => Ok(Request::Check { fast: true }),
         ["conformance", options @ ..] => Selection::from_options(options).map(Request::Conformance),
         ["fuzz"] => Ok(Request::Fuzz),
-        ["neighbours"] => Ok(Request::Neighbours),
+        ["neighbors"] => Ok(Request::Neighbors),
         ["explorer"] => Ok(Request::Explorer),
         ["browser", options @ ..] => {
             browser::Selection::from_options(options).map(Request::Browser)

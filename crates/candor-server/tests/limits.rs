@@ -8,8 +8,8 @@ mod common;
 
 #[path = "resources/log.rs"]
 mod log;
-#[path = "limits/neighbours.rs"]
-mod neighbours;
+#[path = "limits/neighbors.rs"]
+mod neighbors;
 #[path = "limits/order.rs"]
 mod order;
 #[path = "limits/plans.rs"]

@@ -66,7 +66,7 @@ impl<'a> Bench<'a> {
     pub(super) fn method(&self) -> String {
         format!(
             "Medians of {} runs, the two sides in turns, a new server process for each run; the ratio is the median of the \
-             ratios of neighbours. HTTP: 32 keep-alive \
+             ratios of neighbors. HTTP: 32 keep-alive \
              connections, {:.1} s of the server's CPU per run; a run that something else disturbed is repeated. stdio: the \
              median of {} calls per run. Start and idle memory: {} processes. \
              Every server runs on one thread; server on one core, load on the other.",

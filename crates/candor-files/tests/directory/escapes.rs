@@ -14,7 +14,7 @@ use crate::{both, server};
 const METHODS: [&str; 4] =
     ["resources/list", "resources/directory/read", "resources/metadata", "resources/read"];
 
-/// Links that lead out, in all the ways that links can; and a neighbour whose name only begins like the root's.
+/// Links that lead out, in all the ways that links can; and a neighbor whose name only begins like the root's.
 fn with_links() -> Scratch {
     let scratch = Scratch::new();
     scratch.file("plain", "plain");

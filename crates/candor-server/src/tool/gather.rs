@@ -9,7 +9,7 @@ use std::sync::Arc;
 use super::Tool;
 use super::broken::Broken;
 use super::entry::RegisteredTool;
-use super::neighbours;
+use super::neighbors;
 use super::safeguards::Preview;
 use super::set::{RegistrationError, ToolSet};
 
@@ -83,9 +83,9 @@ pub(super) fn gather(
             continue;
         }
         let set = ToolSet::of(given.iter().flat_map(ToolCandidate::entries).cloned());
-        let faults = neighbours::faults(&set);
+        let faults = neighbors::faults(&set);
         if faults.is_empty() {
-            neighbours::warn(&set);
+            neighbors::warn(&set);
             return Ok(set);
         }
         // The next round finds the tools that rely on those replaced here.

@@ -10,7 +10,7 @@ mod fallback;
 mod gather;
 pub(crate) mod idempotency;
 mod json_tool;
-mod neighbours;
+mod neighbors;
 mod output;
 mod plan;
 mod provider;

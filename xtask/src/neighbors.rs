@@ -1,4 +1,4 @@
-//! `cargo xtask neighbours`: builds the ten-line server into one program with other crates that contain SQLite.
+//! `cargo xtask neighbors`: builds the ten-line server into one program with other crates that contain SQLite.
 //!
 //! `links = "sqlite3"` allows one libsqlite3-sys in a program. The ledger therefore accepts a range of rusqlite versions.
 //! Cargo chooses the one whose libsqlite3-sys the other crates require. Each neighborhood is a project of its own under
@@ -24,15 +24,15 @@ struct Neighbourhood {
 }
 
 /// The newest rusqlite is in our own lock file, so all other tests run with it.
-const NEIGHBOURHOODS: [Neighbourhood; 2] = [
-    Neighbourhood {
+const NEIGHBORHOODS: [Neighborhood; 2] = [
+    Neighborhood {
         name: "oldest",
         sqlx: "0.8.6",
         diesel: "2.2.4",
         rusqlite: "0.32.1",
         ledger_tests: &["processes", "sqlite"],
     },
-    Neighbourhood {
+    Neighborhood {
         name: "newer",
         sqlx: "0.9.0",
         diesel: "2.3.14",
@@ -46,14 +46,14 @@ const CHOSEN_ANEW: [&str; 3] = ["rusqlite", "libsqlite3-sys", "hashlink"];
 
 pub(crate) fn run(at: &Workspace) -> Outcome {
     let root = env::current_dir().map_err(|e| format!("cannot find the repository: {e}"))?;
-    let place = at.target.join("neighbours");
-    for neighbourhood in &NEIGHBOURHOODS {
-        let Neighbourhood { name, sqlx, diesel, rusqlite, .. } = neighbourhood;
+    let place = at.target.join("neighbors");
+    for neighborhood in &NEIGHBORHOODS {
+        let Neighborhood { name, sqlx, diesel, rusqlite, .. } = neighborhood;
         let what = format!("beside sqlx {sqlx} and diesel {diesel} (rusqlite {rusqlite})");
         process::timed(&what, || {
             let project = place.join(name);
-            lay_out(&project, &root, neighbourhood)?;
-            let log = at.log(&format!("neighbours-{name}"));
+            lay_out(&project, &root, neighborhood)?;
+            let log = at.log(&format!("neighbors-{name}"));
             process::quietly(&mut test(&project, &place), &log)?;
             must_have(&project, rusqlite)
         })?;
@@ -61,7 +61,7 @@ pub(crate) fn run(at: &Workspace) -> Outcome {
     Ok(())
 }
 
-fn lay_out(project: &Path, root: &Path, neighbourhood: &Neighbourhood) -> Outcome {
+fn lay_out(project: &Path, root: &Path, neighborhood: &Neighborhood) -> Outcome {
     let write = |name: &str, text: &str| {
         fs::create_dir_all(project)
             .and_then(|()| fs::write(project.join(name), text))
@@ -69,16 +69,16 @@ fn lay_out(project: &Path, root: &Path, neighbourhood: &Neighbourhood) -> Outcom
     };
     let lock = fs::read_to_string(root.join("Cargo.lock"))
         .map_err(|e| format!("cannot read Cargo.lock: {e}"))?;
-    write("Cargo.toml", &manifest(root, neighbourhood))?;
+    write("Cargo.toml", &manifest(root, neighborhood))?;
     write("Cargo.lock", &without(&lock, &CHOSEN_ANEW))
 }
 
-fn manifest(root: &Path, neighbourhood: &Neighbourhood) -> String {
-    let Neighbourhood { name, sqlx, diesel, ledger_tests, .. } = neighbourhood;
+fn manifest(root: &Path, neighborhood: &Neighborhood) -> String {
+    let Neighborhood { name, sqlx, diesel, ledger_tests, .. } = neighborhood;
     let path = |path: &str| -> PathBuf { root.join(path) };
     let mut text = format!(
         r#"[package]
-name = "neighbour-{name}"
+name = "neighbor-{name}"
 version = "0.0.0"
 edition = "2024"
 publish = false
@@ -102,7 +102,7 @@ debug = false
 incremental = false
 
 [[bin]]
-name = "neighbour"
+name = "neighbor"
 path = {server:?}
 
 [[test]]
@@ -111,8 +111,8 @@ path = {replicas:?}
 "#,
         candor = path("crates/candor"),
         ledger = path("crates/candor-ledger"),
-        server = path("xtask/neighbours/server.rs"),
-        replicas = path("xtask/neighbours/replicas.rs"),
+        server = path("xtask/neighbors/server.rs"),
+        replicas = path("xtask/neighbors/replicas.rs"),
     );
     for test in *ledger_tests {
         let file = path(&format!("crates/candor-ledger/tests/{test}.rs"));

@@ -17,7 +17,7 @@ struct Replica {
 
 impl Replica {
     fn start(folder: &Path) -> Self {
-        let mut child = Command::new(env!("CARGO_BIN_EXE_neighbour"))
+        let mut child = Command::new(env!("CARGO_BIN_EXE_neighbor"))
             .args(["--stdio", "--ledger"])
             .arg(format!("sqlite:{}", folder.join("ledger.db").display()))
             .env("SHOP", folder.join("shop.db"))

@@ -1,6 +1,6 @@
 //! The ten-line server beside two other database crates: one tool writes with sqlx, one reads with diesel.
 //!
-//! `cargo xtask neighbours` builds it with old and new versions of both. One program has one SQLite, so cargo must agree on it.
+//! `cargo xtask neighbors` builds it with old and new versions of both. One program has one SQLite, so cargo must agree on it.
 
 use candor::prelude::*;
 use diesel::Connection as _;
