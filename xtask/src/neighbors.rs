@@ -13,7 +13,7 @@ use crate::process::{self, Outcome};
 use crate::workspace::Workspace;
 
 /// Crates that a server may use together with ours. Pinned, so that a new release cannot make an unchanged commit fail.
-struct Neighbourhood {
+struct Neighborhood {
     name: &'static str,
     sqlx: &'static str,
     diesel: &'static str,

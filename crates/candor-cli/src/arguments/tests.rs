@@ -181,7 +181,8 @@ fn number_that_would_be_rounded_is_refused() {
             .contains("is outside the range of a 64-bit integer")
     );
     assert!(
-        no_x(&json!({}), &[&format!("x:=[{big}]")]).contains("is outside the range of a 64-bit integer")
+        no_x(&json!({}), &[&format!("x:=[{big}]")])
+            .contains("is outside the range of a 64-bit integer")
     );
     assert!(no_x(&json!({"type": "number"}), &["x=1e400"]).contains("would be rounded"));
     assert!(
