@@ -12,6 +12,7 @@ use tokio::io::AsyncWriteExt;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 use tracing::span::{Attributes, Id, Record};
+use tracing::subscriber::NoSubscriber;
 use tracing::{Event, Metadata, Subscriber};
 
 use crate::common::{
@@ -185,8 +186,8 @@ async fn cancelled_handler_is_dropped_within_its_span() {
         }
     });
     let site = Site::of(server().tool(forever));
-    // A global subscriber that wants every span: otherwise a thread without one could disable the span for all threads.
-    let _ = tracing::subscriber::set_global_default(Spans::default());
+    // With a single subscriber, another thread that opens the span first would disable it for all threads.
+    let _ = tracing::subscriber::set_global_default(NoSubscriber::default());
     let _guard = tracing::subscriber::set_default(spans);
     let params = json!({"name": "forever", "_meta": {"progressToken": 1}});
     let mut events = site.send(modern("tools/call", &params)).await.events();

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
-use tracing::subscriber::{DefaultGuard, set_default};
+use tracing::subscriber::{DefaultGuard, NoSubscriber, set_default, set_global_default};
 use tracing::{Event, Level, Metadata, Subscriber};
 
 /// Warnings and errors of this thread, one line each, until it is dropped.
@@ -16,6 +16,8 @@ pub(crate) struct Log {
 
 impl Log {
     pub(crate) fn capture() -> Self {
+        // With a single subscriber, another thread that logs first would disable the line for all threads.
+        let _ = set_global_default(NoSubscriber::default());
         let lines = Arc::<Mutex<Vec<String>>>::default();
         Self { _guard: set_default(Lines(lines.clone())), lines }
     }

@@ -3,7 +3,7 @@
 use std::io;
 use std::sync::{Arc, Mutex};
 
-use tracing::subscriber::DefaultGuard;
+use tracing::subscriber::{DefaultGuard, NoSubscriber};
 use tracing_subscriber::fmt::MakeWriter;
 
 /// The log of this thread, from now on.
@@ -17,6 +17,8 @@ struct Written(Arc<Mutex<Vec<u8>>>);
 
 impl Log {
     pub(crate) fn listen() -> Self {
+        // With a single subscriber, another thread that logs first would disable the line for all threads.
+        let _ = tracing::subscriber::set_global_default(NoSubscriber::default());
         let written = Written::default();
         let subscriber =
             tracing_subscriber::fmt().with_writer(written.clone()).with_ansi(false).finish();
