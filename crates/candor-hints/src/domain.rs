@@ -142,7 +142,12 @@ impl ValueClass {
             .collect();
         marks.sort_by(f64::total_cmp);
         marks.dedup();
-        for mark in marks.iter().filter(|mark| mark.is_finite()) {
+        // A number outside the range stays outside when both are rounded.
+        let is_inside = |mark: f64| {
+            numbers.least.is_none_or(|least| mark >= least)
+                && numbers.greatest.is_none_or(|greatest| mark <= greatest)
+        };
+        for mark in marks.iter().filter(|mark| mark.is_finite() && is_inside(**mark)) {
             let value = Value::from(*mark);
             if is_exact(*mark) {
                 if (self.accepts)(&value) {

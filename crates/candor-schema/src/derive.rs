@@ -10,6 +10,7 @@ use schemars::JsonSchema;
 use schemars::generate::{SchemaGenerator, SchemaSettings};
 use serde_json::{Map, Value};
 
+use crate::widths::Bounds;
 use crate::{constraints, inline, keys, tidy, unions, walk, widths, write};
 
 /// The side of a type that a schema describes.
@@ -46,22 +47,34 @@ pub fn derivations() -> u64 {
 /// ```
 #[must_use]
 pub fn derive<T: JsonSchema>(view: View) -> Value {
-    inspect::<T>(view).0
-}
-
-/// Derives the schema of a type, and finds the author's mistakes in it.
-pub(crate) fn inspect<T: JsonSchema>(view: View) -> (Value, Vec<String>) {
     DERIVATIONS.fetch_add(1, Ordering::Relaxed);
     let mut schema = written::<T>(view);
+    constraints::apply(&mut schema);
+    tidied(schema, view, Bounds::Published)
+}
+
+/// The schema of a type that callers send, and what its author should know.
+pub(crate) struct Inspected {
+    /// The schema to publish.
+    pub(crate) schema: Value,
+    /// The same schema, with the bounds of `i64`.
+    pub(crate) bounded: Value,
+    /// The author's mistakes.
+    pub(crate) mistakes: Vec<String>,
+}
+
+/// Derives the schema of a type that callers send, and finds the author's mistakes in it.
+pub(crate) fn inspect<T: JsonSchema>() -> Inspected {
+    DERIVATIONS.fetch_add(1, Ordering::Relaxed);
+    let mut schema = written::<T>(View::Input);
     let mut mistakes = constraints::apply(&mut schema);
-    let schema = tidied(schema, view);
-    if view == View::Input {
-        mistakes.extend(constraints::contradictions(&schema));
-    }
+    let bounded = tidied(schema.clone(), View::Input, Bounds::All);
+    let schema = tidied(schema, View::Input, Bounds::Published);
+    mistakes.extend(constraints::contradictions(&bounded));
     // Alternatives repeat the members of their owner, and so its mistakes.
     let mut seen = BTreeSet::new();
     mistakes.retain(|mistake| seen.insert(mistake.clone()));
-    (schema, mistakes)
+    Inspected { schema, bounded, mistakes }
 }
 
 /// Returns true if a type is a map, with keys of any type.
@@ -100,14 +113,14 @@ fn generator(view: View, inline: bool) -> SchemaGenerator {
     .into_generator()
 }
 
-fn tidied(mut schema: Value, view: View) -> Value {
+fn tidied(mut schema: Value, view: View, bounds: Bounds) -> Value {
     match view {
         View::Input => walk::from_the_leaves(&mut schema, &widths::shorten),
         View::Output => walk::from_the_leaves(&mut schema, &write::allow_digits),
     }
     walk::from_the_leaves(&mut schema, &|schema| {
         tidy::prune(schema);
-        widths::bound(schema, view);
+        widths::bound(schema, view, bounds);
     });
     walk::from_the_leaves(&mut schema, &unions::settle);
     tidy::close(&mut schema);

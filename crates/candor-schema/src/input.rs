@@ -3,7 +3,7 @@
 use schemars::JsonSchema;
 use serde_json::{Map, Value, json};
 
-use crate::derive::{View, inspect, is_map};
+use crate::derive::{Inspected, View, derive, inspect, is_map};
 use crate::unions::{is_null, is_nullable};
 use crate::walk::{children_mut, is_type};
 
@@ -38,6 +38,8 @@ pub fn input<T: JsonSchema>() -> Value {
 pub struct InputSchema {
     /// The schema; its root is an object.
     pub schema: Value,
+    /// The same schema with the bounds of `i64`, which the published one omits.
+    pub bounded: Value,
     /// Constraints that the schema cannot express, and contradictions such as a default outside its own limits. Each mistake
     /// names its place.
     pub mistakes: Vec<String>,
@@ -46,14 +48,14 @@ pub struct InputSchema {
 /// Derives the same schema as [`input`], and finds the author's mistakes in it.
 #[must_use]
 pub fn input_schema<T: JsonSchema>() -> InputSchema {
-    let (derived, mistakes) = inspect::<T>(View::Input);
-    let schema = match derived {
+    let Inspected { schema, bounded, mistakes } = inspect::<T>();
+    let input = |derived| match derived {
         Value::Object(derived) if is_type(&derived, "object") && !is_combined(&derived) => {
             as_input(derived)
         }
         _ => permissive(),
     };
-    InputSchema { schema, mistakes }
+    InputSchema { schema: input(schema), bounded: input(bounded), mistakes }
 }
 
 fn as_input(derived: Map<String, Value>) -> Value {
@@ -91,7 +93,7 @@ fn describe(name: &str, property: &mut Value) {
 /// hosts drop tools whose input is a union at its root, and the keys of a map are data.
 #[must_use]
 pub fn is_struct<T: JsonSchema>() -> bool {
-    let (derived, _) = inspect::<T>(View::Input);
+    let derived = derive::<T>(View::Input);
     derived.as_object().is_some_and(|schema| {
         // A struct without fields has no properties to show, but it is closed.
         let closed = schema.get("additionalProperties") == Some(&Value::Bool(false));

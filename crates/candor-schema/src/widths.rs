@@ -91,8 +91,17 @@ fn shortest(number: f64) -> Option<Number> {
     is_narrow.then(|| narrow.to_string().parse().ok().and_then(Number::from_f64)).flatten()
 }
 
+/// Whether `i64` gets its bounds, too.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Bounds {
+    /// No: it is published as the plain integer of JSON.
+    Published,
+    /// Yes: the schema then has exactly the integers that the type reads.
+    All,
+}
+
 /// Replaces the format of a width with its bounds. Narrower limits of the author stay.
-pub(crate) fn bound(schema: &mut Map<String, Value>, view: View) {
+pub(crate) fn bound(schema: &mut Map<String, Value>, view: View, bounds: Bounds) {
     decimal(schema);
     let Some(Value::String(format)) = schema.get("format") else { return };
     if is_type(schema, "string") {
@@ -105,7 +114,8 @@ pub(crate) fn bound(schema: &mut Map<String, Value>, view: View) {
         return;
     }
     match format.as_str() {
-        "float" | "double" | "int64" => {}
+        "float" | "double" => {}
+        "int64" if bounds == Bounds::Published => {}
         // A result may be wider than the numbers that this server reads.
         "int128" | "uint128" if view == View::Output => {}
         format => {

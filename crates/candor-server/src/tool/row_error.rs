@@ -1,6 +1,6 @@
 //! The messages for the author of an effect table with a mistake in a row.
 
-use candor_hints::{Condition, Domain, EffectTable, Pointer, RowFlaw};
+use candor_hints::{Condition, Domain, EffectTable, Numbers, Pointer, RowFlaw};
 use candor_schema::nearest;
 use serde_json::Value;
 
@@ -56,6 +56,21 @@ pub(super) fn explain(
     }
 }
 
+/// Returns a range of numbers in words.
+fn range(numbers: Numbers) -> String {
+    // The bounds of `i64`. The upper one is not exact as a double.
+    if let (Some(least), Some(greatest)) = (numbers.least, numbers.greatest)
+        && numbers.step.is_some()
+        && [least, -greatest].iter().all(|end| end.to_bits() == (-2_f64.powi(63)).to_bits())
+    {
+        return "64-bit integers".to_owned();
+    }
+    let kind = if numbers.step.is_some() { "integers" } else { "numbers" };
+    let from = numbers.least.map(|least| format!(" from {least}")).unwrap_or_default();
+    let to = numbers.greatest.map(|greatest| format!(" to {greatest}")).unwrap_or_default();
+    format!("{kind}{from}{to}")
+}
+
 /// Returns the values that an argument can have, in words, and a suggestion for the value that was written.
 fn allowed(domain: &Domain, written: Option<&Value>) -> (String, String) {
     let mut words: Vec<String> = Vec::new();
@@ -78,10 +93,7 @@ fn allowed(domain: &Domain, written: Option<&Value>) -> (String, String) {
             say("false".to_owned());
         }
         if let Some(numbers) = &given.numbers {
-            let kind = if numbers.step.is_some() { "integers" } else { "numbers" };
-            let from = numbers.least.map(|least| format!(" from {least}")).unwrap_or_default();
-            let to = numbers.greatest.map(|greatest| format!(" to {greatest}")).unwrap_or_default();
-            say(format!("{kind}{from}{to}"));
+            say(range(*numbers));
         }
         if let Some(lengths) = &given.strings {
             let most = lengths.greatest.map(|most| format!(" of at most {most} characters"));

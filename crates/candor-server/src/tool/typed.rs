@@ -6,16 +6,16 @@ use std::sync::Arc;
 use candor_hints::Annotations;
 use candor_protocol::json::{RawValue, raw};
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
-use candor_schema::{InputSchema, OutputSchema};
+use candor_schema::{InputSchema, OutputSchema, Schema};
 use futures_util::FutureExt;
 use futures_util::future::BoxFuture;
 use schemars::JsonSchema;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::effects;
 use super::fallback::{self, Derived};
 use super::{Effects, Idempotency, Invalid, Output, Prepared, Safeguards, Tool, ToolError};
+use super::{coverage, effects};
 use crate::arguments::Arguments;
 use crate::ctx::Ctx;
 use crate::state::Need;
@@ -27,6 +27,8 @@ pub struct TypedTool {
     derived: Derived,
     prepare: Box<PrepareArguments>,
     mistakes: Vec<String>,
+    /// Whether the last mistake is a row that the derived schema rules out.
+    has_dead_row: bool,
     needs: Vec<Need>,
     effects: Effects,
     idempotency: Idempotency,
@@ -133,6 +135,8 @@ impl From<Value> for GivenSchema {
 pub struct Input<A> {
     schema: Box<RawValue>,
     derived: bool,
+    /// The derived schema with the bounds of every integer type. Empty if none is derived.
+    bounded: Value,
     /// Mistakes in what the author requires of the parameters.
     mistakes: Vec<String>,
     read: Arc<ReadArguments<A>>,
@@ -140,10 +144,11 @@ pub struct Input<A> {
 
 impl<A> Clone for Input<A> {
     fn clone(&self) -> Self {
-        let Self { schema, derived, mistakes, read } = self;
+        let Self { schema, derived, bounded, mistakes, read } = self;
         Self {
             schema: schema.clone(),
             derived: *derived,
+            bounded: bounded.clone(),
             mistakes: mistakes.clone(),
             read: read.clone(),
         }
@@ -171,11 +176,11 @@ impl<A: DeserializeOwned + JsonSchema + 'static> Input<A> {
     }
 
     fn derived<T: JsonSchema>(read: Arc<ReadArguments<A>>) -> Self {
-        let (schema, mistakes) = match fallback::derive(candor_schema::input_schema::<T>) {
-            Ok(InputSchema { schema, mistakes }) => (raw(&schema), mistakes),
-            Err(complaint) => (complaint, Vec::new()),
+        let (schema, bounded, mistakes) = match fallback::derive(candor_schema::input_schema::<T>) {
+            Ok(InputSchema { schema, bounded, mistakes }) => (raw(&schema), bounded, mistakes),
+            Err(complaint) => (complaint, Value::Null, Vec::new()),
         };
-        Self { schema, derived: true, mistakes, read }
+        Self { schema, derived: true, bounded, mistakes, read }
     }
 }
 
@@ -188,7 +193,8 @@ impl<A> Input<A> {
     /// Publishes the author's own schema. The parameters are read from arguments that match it.
     #[must_use]
     pub fn publishing(self, schema: impl Into<GivenSchema>) -> Self {
-        Self { schema: schema.into().text, derived: false, mistakes: Vec::new(), ..self }
+        let schema = schema.into().text;
+        Self { schema, derived: false, bounded: Value::Null, mistakes: Vec::new(), ..self }
     }
 }
 
@@ -203,7 +209,8 @@ impl Input<Arguments> {
     #[must_use]
     pub fn raw(schema: impl Into<GivenSchema>) -> Self {
         let read = Arc::new(|arguments: &Arguments| Ok(arguments.clone()));
-        Self { schema: schema.into().text, derived: false, mistakes: Vec::new(), read }
+        let schema = schema.into().text;
+        Self { schema, derived: false, bounded: Value::Null, mistakes: Vec::new(), read }
     }
 }
 
@@ -238,6 +245,11 @@ impl TypedTool {
             effects::write(*declared, &mut annotations);
             definition.annotations = Some(annotations);
         }
+        let mut mistakes = input.mistakes;
+        let dead_row =
+            if mistakes.is_empty() { dead_row(&spec.effects, &input.bounded) } else { None };
+        let has_dead_row = dead_row.is_some();
+        mistakes.extend(dead_row);
         let read = input.read;
         let prepare = move |arguments: &Arguments| -> Result<Box<dyn Prepared>, Invalid> {
             let arguments = read(arguments)?;
@@ -248,7 +260,8 @@ impl TypedTool {
             definition,
             derived,
             prepare: Box::new(prepare),
-            mistakes: input.mistakes,
+            mistakes,
+            has_dead_row,
             needs: spec.needs,
             effects: spec.effects,
             idempotency: spec.idempotency,
@@ -273,8 +286,20 @@ impl TypedTool {
         let after = schemas(&self.definition);
         self.derived.input &= before.0 == after.0;
         self.derived.output &= before.1 == after.1;
+        if !self.derived.input && std::mem::take(&mut self.has_dead_row) {
+            self.mistakes.pop();
+        }
         self
     }
+}
+
+/// Finds a row that no call matches because an `i64` cannot have its values. The published schema does not show that: there,
+/// `i64` is the plain integer of JSON.
+fn dead_row(effects: &Effects, bounded: &Value) -> Option<String> {
+    let Effects::Table(table) = effects else { return None };
+    let is_usable = bounded.is_object() && Schema::compile(&bounded.to_string()).is_ok();
+    // Without a usable schema, the server ignores the table.
+    is_usable.then(|| coverage::complete(table, bounded).err()).flatten()
 }
 
 /// How a value is carried as structured content.

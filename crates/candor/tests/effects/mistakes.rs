@@ -3,7 +3,7 @@
 use candor::json;
 use candor::prelude::*;
 
-use crate::{both, refused};
+use crate::{both, refused, server};
 
 #[candor::args]
 struct Query {
@@ -90,6 +90,21 @@ fn out_of_range(count: u8) {
     let _ = count;
 }
 
+#[tool(effects(n.at_least(10_000_000_000_000_000_000) => deletes, otherwise => reads))]
+fn beyond_64_bits(n: i64) {
+    let _ = n;
+}
+
+#[tool(effects(n.at_most(-9_300_000_000_000_000_000) => deletes, otherwise => reads))]
+fn before_64_bits(n: Option<i64>) {
+    let _ = n;
+}
+
+#[tool(effects(n.at_least(9_223_372_036_854_775_807) => deletes, otherwise => reads))]
+fn largest_64_bits(n: i64) {
+    let _ = n;
+}
+
 #[tool(effects(text.is_absent() => reads, otherwise => adds))]
 fn always_there(text: String) {
     let _ = text;
@@ -135,6 +150,14 @@ fn row_that_no_call_matches_is_refused() {
             r#"tool "out_of_range": row 1 of its effects (`count is at least 256`) never matches: no call has `count is at least 256`. Values of /count: integers from 0 to 255"#,
         ),
         (
+            tools![beyond_64_bits],
+            r#"tool "beyond_64_bits": row 1 of its effects (`n is at least 10000000000000000000`) never matches: no call has `n is at least 10000000000000000000`. Values of /n: 64-bit integers"#,
+        ),
+        (
+            tools![before_64_bits],
+            r#"tool "before_64_bits": row 1 of its effects (`n is at most -9300000000000000000`) never matches: no call has `n is at most -9300000000000000000`. Values of /n: 64-bit integers, left out"#,
+        ),
+        (
             tools![always_there],
             r#"tool "always_there": row 1 of its effects (`text is left out`) never matches: no call has `text is left out`. Values of /text: strings"#,
         ),
@@ -153,6 +176,11 @@ fn row_that_no_call_matches_is_refused() {
     ] {
         assert_eq!(refused(tools), expected);
     }
+}
+
+#[test]
+fn row_at_the_last_64_bit_integer_is_accepted() {
+    assert!(server(tools![largest_64_bits]).build().is_ok());
 }
 
 #[tool(effects(text == "a" => reads))]
