@@ -44,6 +44,6 @@ pub use domain::{Domain, Lengths, Numbers, Step, ValueClass};
 pub use effect::{Effect, UNCLASSIFIED};
 pub use hints::Hints;
 pub use pointer::Pointer;
-pub use reach::RowFlaw;
+pub use reach::{RowFlaw, RowReach};
 pub use table::{EffectRow, EffectTable};
 pub use test::Condition;

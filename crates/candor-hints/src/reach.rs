@@ -50,6 +50,17 @@ pub enum RowFlaw<'t> {
     },
 }
 
+/// Which calls match a row.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum RowReach {
+    /// None.
+    Never,
+    /// Some, but each of them matches an earlier row, or is unclear there.
+    Later,
+    /// Some, and no earlier row.
+    First,
+}
+
 /// Maximum number of choices to try for a row.
 const BUDGET: usize = 20_000;
 
@@ -59,6 +70,20 @@ impl EffectTable {
     pub fn flaws(&self, domain: impl Fn(&Pointer) -> Domain) -> Vec<(usize, RowFlaw<'_>)> {
         let reach = Reach::of(self, &domain);
         (0..self.rows().len()).filter_map(|row| Some((row, reach.flaw(row)?))).collect()
+    }
+
+    /// Returns which calls match each row. `domain` returns the values of an argument.
+    pub fn reach(&self, domain: impl Fn(&Pointer) -> Domain) -> Vec<RowReach> {
+        let reach = Reach::of(self, &domain);
+        let of_row = |row| {
+            let earlier: Vec<usize> = (0..row).collect();
+            match (reach.is_first(Some(row), &earlier), reach.is_first(Some(row), &[])) {
+                (true, _) => RowReach::First,
+                (false, true) => RowReach::Later,
+                (false, false) => RowReach::Never,
+            }
+        };
+        (0..self.rows().len()).map(of_row).collect()
     }
 
     /// Returns true if every call matches some row, or is unclear.

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use candor_hints::{Domain, EffectRow, EffectTable, Pointer};
+use candor_hints::{Domain, EffectRow, EffectTable, Pointer, RowReach};
 use serde_json::Value;
 
 use super::domain::{Argument, Domains};
@@ -44,7 +44,31 @@ pub(crate) fn complete(table: &EffectTable, schema: &Value) -> Result<EffectTabl
     if let Some((number, flaw)) = completed.flaws(domain).first() {
         return Err(row_error::explain(table, *number, flaw, domain));
     }
+    if let Some((number, reach)) = dead_row(&completed, &domains, &arguments) {
+        return Err(row_error::out_of_form(table, number, reach));
+    }
     Ok(if completed.covers(domain) { completed.exhaustive() } else { completed })
+}
+
+/// Finds a row that calls of no form match first, and which calls match it at all.
+fn dead_row(
+    table: &EffectTable,
+    domains: &Domains<'_>,
+    arguments: &HashMap<&Pointer, Argument>,
+) -> Option<(usize, RowReach)> {
+    let tested: Vec<&Pointer> = arguments.keys().copied().collect();
+    let forms = domains.forms(&tested);
+    if forms.len() < 2 {
+        return None;
+    }
+    let mut reached = vec![RowReach::Never; table.rows().len()];
+    for form in &forms {
+        let domain = |at: &Pointer| domains.argument_of(at, form).domain;
+        for (row, reach) in reached.iter_mut().zip(table.reach(domain)) {
+            *row = reach.max(*row);
+        }
+    }
+    reached.into_iter().enumerate().find(|(_, reach)| *reach != RowReach::First)
 }
 
 #[cfg(test)]

@@ -137,6 +137,56 @@ proptest! {
         prop_assert_eq!(table.covers(|at| domains.argument(at).domain), !left);
     }
 
+    /// The same for arguments whose alternatives depend on each other, directly and inside an argument.
+    #[test]
+    fn rows_over_alternatives_are_refused_if_no_call_matches_first(
+        forms in prop::collection::vec((small_property(), small_property(), any::<[bool; 2]>(), 0..3_usize), 1..4),
+        rows in prop::collection::vec(any_row(), 1..4), inside: bool, optional: bool,
+    ) {
+        let forms: Vec<Value> = forms.into_iter().map(|(a, b, needs, left_out)| {
+            // A default counts only if all alternatives agree on it.
+            let without_default = |mut property: Value| {
+                property.as_object_mut().unwrap().remove("default");
+                property
+            };
+            let mut form = schema(&without_default(a), &without_default(b), needs);
+            if let Some(name) = ["a", "b"].get(left_out) {
+                form["properties"].as_object_mut().unwrap().remove(*name);
+                form["required"].as_array_mut().unwrap().retain(|required| required != name);
+            }
+            form
+        }).collect();
+        let union = json!({"anyOf": forms});
+        let calls: Vec<Value> = forms.iter().flat_map(calls).collect();
+        let (schema, rows, calls) = if inside {
+            let needs = if optional { json!([]) } else { json!(["in"]) };
+            let schema = json!({"type": "object", "properties": {"in": union}, "required": needs});
+            let deeper = rows.iter().map(|row| {
+                let mut tests = row.tests().iter();
+                let place = |at: &Pointer| format!("/in{at}");
+                let first = tests.next().map(|(at, test)| EffectRow::when(place(at).as_str(), test.clone()));
+                let first = first.unwrap_or_else(|| EffectRow::otherwise(Hints::READS));
+                tests.fold(first, |row, (at, test)| row.and(place(at).as_str(), test.clone()))
+            });
+            let calls = calls.into_iter().map(|call| json!({"in": call}));
+            (schema, deeper.collect(), calls.chain(optional.then(|| json!({}))).collect())
+        } else {
+            (union, rows, calls)
+        };
+        prop_assume!(!calls.is_empty());
+        let table = rows.iter().cloned().fold(EffectTable::new(), EffectTable::row);
+        let reached: Vec<Option<usize>> = calls.iter().map(|call: &Value| table.first(call)).collect();
+        let dead = (0..rows.len()).find(|row| !reached.contains(&Some(*row)));
+        match (complete(&table, &schema), dead) {
+            (Ok(_), dead) => prop_assert_eq!(dead, None, "{} {:?}", schema, rows),
+            // One of its values is a mistake, or no call has its argument at all.
+            (Err(problem), None) => prop_assert!(
+                problem.contains(" is never ") || problem.contains("is no argument") || problem.contains("normal form"), "{} {}", problem, schema
+            ),
+            (Err(_), Some(_)) => {}
+        }
+    }
+
     /// If there are too many calls to try, no row is refused that one of many sampled calls matches first.
     #[test]
     fn no_row_is_refused_that_a_call_matches_first(

@@ -3,6 +3,7 @@
 //! The result is never narrower than the schema: unknown keywords restrict nothing.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::Arc;
 
 use candor_hints::{Domain, Lengths, Numbers, Pointer, Step, ValueClass};
@@ -48,7 +49,12 @@ pub(super) struct Argument {
     pub(super) defaults: Vec<(Pointer, Value, bool)>,
     /// The first step that the schema rules out by name, and the names that it allows there.
     pub(super) unknown: Option<(Pointer, Vec<String>)>,
+    /// The number of its alternatives.
+    alternatives: usize,
 }
+
+/// For some places of the arguments, by pointer: the one alternative of the schema that the value there has.
+pub(super) type Form = HashMap<String, usize>;
 
 /// Schemas that apply together.
 type Alternative<'s> = Vec<&'s Map<String, Value>>;
@@ -67,11 +73,62 @@ impl<'s> Domains<'s> {
         }
     }
 
+    /// Returns forms of the arguments. Each call has one of them, at least if there are any: too many are not counted.
+    ///
+    /// Only places that hold several of these arguments matter: an alternative there decides about all of them together.
+    pub(super) fn forms(&self, arguments: &[&Pointer]) -> Vec<Form> {
+        let mut shared: HashMap<String, usize> = HashMap::new();
+        for argument in arguments {
+            let steps = argument.steps().map(|step| step.as_str().to_owned());
+            steps.chain([String::new()]).for_each(|place| *shared.entry(place).or_default() += 1);
+        }
+        let mut places: Vec<&String> = shared
+            .iter()
+            .filter(|(_, arguments)| **arguments > 1)
+            .map(|(place, _)| place)
+            .collect();
+        // A place comes after those that contain it.
+        places.sort_by_key(|place| (place.len(), *place));
+        let mut forms = vec![Form::new()];
+        for place in places {
+            let mut chosen = Vec::new();
+            for form in forms {
+                let alternatives = match place.as_str() {
+                    "" => self.alternatives(self.root, 0).len(),
+                    _ => self.argument_of(&Pointer::from(place.as_str()), &form).alternatives,
+                };
+                if alternatives < 2 {
+                    chosen.push(form);
+                    continue;
+                }
+                if chosen.len() + alternatives > MOST {
+                    return Vec::new();
+                }
+                chosen.extend((0..alternatives).map(|one| {
+                    let mut form = form.clone();
+                    form.insert(place.clone(), one);
+                    form
+                }));
+            }
+            forms = chosen;
+        }
+        forms
+    }
+
     /// Returns what the schema says about the argument at this pointer.
     pub(super) fn argument(&self, at: &Pointer) -> Argument {
-        let mut argument =
-            Argument { domain: Domain::default(), defaults: Vec::new(), unknown: None };
-        let mut places = self.alternatives(self.root, 0);
+        self.argument_of(at, &Form::new())
+    }
+
+    /// Returns what the schema says about an argument of calls that have this form.
+    pub(super) fn argument_of(&self, at: &Pointer, form: &Form) -> Argument {
+        let mut argument = Argument {
+            domain: Domain::default(),
+            defaults: Vec::new(),
+            unknown: None,
+            alternatives: 0,
+        };
+        let mut places = chosen(self.alternatives(self.root, 0), form.get(""));
         for step in at.steps() {
             let name = step.name();
             let (mut children, mut missing, mut declared) = (Vec::new(), false, Vec::new());
@@ -106,11 +163,12 @@ impl<'s> Domains<'s> {
             }
             let null = children.iter().any(|child| accepts(self.root, child)(&Value::Null));
             argument.domain.steps.push(Step { missing, null });
+            places = chosen(children, form.get(step.as_str()));
             if let Some(default) = default(&declared) {
                 argument.defaults.push((step, default.clone(), null));
             }
-            places = children;
         }
+        argument.alternatives = places.len();
         argument.domain.given = places.iter().map(|place| given(self.root, place)).collect();
         argument
     }
@@ -150,6 +208,14 @@ impl<'s> Domains<'s> {
     fn all_of(&self, schemas: Vec<&'s Value>) -> Vec<Alternative<'s>> {
         let each = schemas.into_iter().map(|schema| self.alternatives(schema, 0));
         each.fold(vec![Vec::new()], |all, more| both(&all, &more))
+    }
+}
+
+/// Returns the alternatives, or only the one that a form has.
+fn chosen<'s>(alternatives: Vec<Alternative<'s>>, one: Option<&usize>) -> Vec<Alternative<'s>> {
+    match one {
+        Some(one) => alternatives.into_iter().nth(*one).into_iter().collect(),
+        None => alternatives,
     }
 }
 

@@ -1,6 +1,6 @@
 //! The messages for the author of an effect table with a mistake in a row.
 
-use candor_hints::{Condition, Domain, EffectTable, Numbers, Pointer, RowFlaw};
+use candor_hints::{Condition, Domain, EffectTable, Numbers, Pointer, RowFlaw, RowReach};
 use candor_schema::nearest;
 use serde_json::Value;
 
@@ -12,6 +12,20 @@ pub(super) fn unknown(row: usize, step: &Pointer, names: &[String]) -> String {
     let meant = nearest(&step.name(), names.iter().map(String::as_str));
     let hint = meant.map(|name| format!("; did you mean `{name}`?")).unwrap_or_default();
     format!("row {} of its effects asks about {step}, which is no argument{hint}", row + 1)
+}
+
+/// Returns the message for a row that no call matches first, whichever alternative of the schema its arguments have.
+pub(super) fn out_of_form(table: &EffectTable, number: usize, reach: RowReach) -> String {
+    let place =
+        format!("row {} of its effects (`{}`)", number + 1, table.rows()[number].condition());
+    match reach {
+        RowReach::Later => format!(
+            "{place} never matches: rows before it take every such call. Remove it, or move it up"
+        ),
+        RowReach::Never | RowReach::First => format!(
+            "{place} never matches: no alternative of the schema allows all of its tests together"
+        ),
+    }
 }
 
 /// Returns the message for a mistake: what is wrong with the row, what its argument can be, and what was probably meant.

@@ -178,6 +178,54 @@ fn row_that_no_call_matches_is_refused() {
     }
 }
 
+#[candor::args]
+#[serde(tag = "kind")]
+enum Target {
+    Alpha { n: u8 },
+    Beta { m: u8 },
+}
+
+#[tool(effects(target.kind == "alpha" && target.m.is_present() => reads, otherwise => deletes))]
+fn two_variants(target: Target) {
+    let (Target::Alpha { n: _ } | Target::Beta { m: _ }) = target;
+}
+
+#[tool(effects(
+    target.kind == "alpha" => reads,
+    target.n.is_present() => adds,
+    otherwise => deletes,
+))]
+fn variant_twice(target: Option<Target>) {
+    let _ = target;
+}
+
+#[tool(effects(
+    target.kind == "alpha" && target.n.at_least(5) => reads,
+    target.m.is_present() && target.kind == "beta" => adds,
+    target.n.is_absent() && target.kind.is_absent() => changes,
+    otherwise => deletes,
+))]
+fn each_variant(target: Option<Target>) {
+    let _ = target;
+}
+
+#[test]
+fn row_that_combines_two_variants_is_refused() {
+    for (tools, expected) in [
+        (
+            tools![two_variants],
+            r#"tool "two_variants": row 1 of its effects (`target.kind is "alpha" and target.m is given`) never matches: no alternative of the schema allows all of its tests together"#,
+        ),
+        (
+            tools![variant_twice],
+            r#"tool "variant_twice": row 2 of its effects (`target.n is given`) never matches: rows before it take every such call. Remove it, or move it up"#,
+        ),
+    ] {
+        assert_eq!(refused(tools), expected);
+    }
+    assert!(server(tools![each_variant]).build().is_ok());
+}
+
 #[test]
 fn row_at_the_last_64_bit_integer_is_accepted() {
     assert!(server(tools![largest_64_bits]).build().is_ok());
