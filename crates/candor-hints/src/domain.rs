@@ -63,6 +63,14 @@ pub struct Lengths {
     pub greatest: Option<usize>,
 }
 
+impl Lengths {
+    /// Returns true if a string has such a length.
+    #[must_use]
+    pub fn has_any(&self) -> bool {
+        self.greatest.is_none_or(|greatest| self.least <= greatest)
+    }
+}
+
 /// The result of each test, for values that no test tells apart.
 pub(crate) type Cell = Vec<ConditionMatch>;
 

@@ -285,6 +285,81 @@ mod tests {
     }
 
     #[test]
+    fn row_about_an_absent_item_of_a_long_enough_array_is_refused() {
+        let absent = |at: &str| vec![EffectRow::when(at, Condition::Absent).then(Hints::READS)];
+        let list = |more: Value| {
+            let mut list = json!({"type": "array", "minItems": 2});
+            list.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            list
+        };
+        let plain = list(json!({"items": {"type": "string"}}));
+        for at in ["/a/0", "/a/1"] {
+            assert!(said(&plain, true, absent(at)).contains("never matches"), "{at}");
+            assert_eq!(said(&plain, false, absent(at)), "fine", "{at}");
+        }
+        for at in ["/a/2", "/a/01", "/a/x", "/a/-"] {
+            assert_eq!(said(&plain, true, absent(at)), "fine", "{at}");
+        }
+        for open in [
+            json!({"type": ["array", "object"]}),
+            json!({"type": ["array", "null"]}),
+            json!({"items": {"type": ["string", "null"]}}),
+            json!({"minItems": 0}),
+        ] {
+            let open = list(open);
+            assert_eq!(said(&open, true, absent("/a/0")), "fine", "{open}");
+        }
+    }
+
+    #[test]
+    fn row_about_a_string_of_no_length_is_refused() {
+        let present = || vec![EffectRow::when("a", Condition::Present).then(Hints::READS)];
+        let lengths = |least: u64, most: u64| json!({"type": "string", "minLength": least, "maxLength": most});
+        assert!(said(&lengths(3, 2), true, present()).contains("never matches"));
+        assert_eq!(said(&lengths(2, 2), true, present()), "fine");
+        let mut other = lengths(3, 2);
+        other["type"] = json!(["string", "integer"]);
+        assert_eq!(said(&other, true, present()), "fine");
+    }
+
+    #[test]
+    fn row_about_members_that_match_patterns_is_refused_if_none_fits() {
+        let object = |more: Value| {
+            let mut object = json!({
+                "type": "object",
+                "patternProperties": {"^x": {"enum": ["p", "q"]}, "y$": {"enum": ["q", "r"]}},
+                "additionalProperties": false,
+            });
+            object.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+            object
+        };
+        let is = |at: &str, value: &str| {
+            vec![EffectRow::when(at, Condition::equals(value)).then(Hints::READS)]
+        };
+        let closed = object(json!({}));
+        for (at, value) in [("/a/x", "p"), ("/a/x", "q"), ("/a/xy", "q"), ("/a/zy", "r")] {
+            assert_eq!(said(&closed, true, is(at, value)), "fine", "{at} {value}");
+        }
+        for (at, value) in [("/a/x", "r"), ("/a/xy", "p"), ("/a/xy", "r"), ("/a/zy", "p")] {
+            assert!(said(&closed, true, is(at, value)).contains("never matches"), "{at} {value}");
+        }
+        assert!(said(&closed, true, is("/a/z", "q")).contains("/a/z, which is no argument"));
+        let rest = object(json!({"additionalProperties": {"enum": ["s"]}}));
+        assert_eq!(said(&rest, true, is("/a/z", "s")), "fine");
+        assert!(said(&rest, true, is("/a/z", "q")).contains("never matches"));
+        assert!(said(&rest, true, is("/a/x", "s")).contains("never matches"));
+        let named =
+            object(json!({"properties": {"x": {"enum": ["q", "t"]}, "z": {"enum": ["t"]}}}));
+        assert_eq!(said(&named, true, is("/a/x", "q")), "fine");
+        assert_eq!(said(&named, true, is("/a/z", "t")), "fine");
+        assert!(said(&named, true, is("/a/x", "t")).contains("never matches"));
+        // Nothing is known about a name that takes too many steps.
+        let costly = object(json!({"patternProperties": {"^(?!(a+)+$)": {"enum": ["p"]}}}));
+        let name = format!("/a/{}b", "a".repeat(100));
+        assert_eq!(said(&costly, true, is(&name, "q")), "fine");
+    }
+
+    #[test]
     fn row_shadowed_by_earlier_rows_is_refused() {
         let when = |test: Condition| EffectRow::when("a", test).then(Hints::READS);
         let text = |text: &str| when(Condition::equals(text));

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use candor_hints::{Domain, Lengths, Numbers, Pointer, Step, ValueClass};
 use candor_schema::{References, Schema};
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
 /// Maximum number of alternatives of a schema, and maximum depth of nested schemas.
 const MOST: usize = 64;
@@ -139,14 +139,17 @@ impl<'s> Domains<'s> {
                     continue;
                 }
                 match types.object.then(|| members(place, &name)) {
-                    Some(Members::Schemas(schemas)) => {
+                    Some(Members::Schemas { named, matched }) => {
                         missing |= !types.is_only_object_or_null() || !is_required(place, &name);
-                        declared.extend(schemas.iter().copied());
-                        children.extend(self.all_of(schemas));
+                        declared.extend(named.iter().copied());
+                        children.extend(self.all_of([named, matched].concat()));
                         closed = false;
                     }
                     Some(Members::None) => missing = true,
-                    None => (missing, closed) = (true, false),
+                    None => {
+                        missing |= !(types.is_only_array_or_null() && has_item(place, &name));
+                        closed = false;
+                    }
                 }
                 if let Some(schemas) = index(&name)
                     .filter(|_| types.array)
@@ -231,26 +234,52 @@ fn both<'s>(some: &[Alternative<'s>], others: &[Alternative<'s>]) -> Vec<Alterna
 
 /// What an alternative says about a member.
 enum Members<'s> {
-    Schemas(Vec<&'s Value>),
+    Schemas {
+        /// Those that apply by its name, or because no other applies.
+        named: Vec<&'s Value>,
+        /// Those of patterns that its name matches.
+        matched: Vec<&'s Value>,
+    },
     /// It excludes the member.
     None,
 }
 
 fn members<'s>(place: &Alternative<'s>, name: &str) -> Members<'s> {
-    let mut schemas = Vec::new();
+    let (mut named, mut matched) = (Vec::new(), Vec::new());
     for keywords in place {
-        let patterns = keywords.contains_key("patternProperties");
-        match (
-            keywords.get("properties").and_then(|all| all.get(name)),
-            keywords.get("additionalProperties"),
-        ) {
-            (Some(schema), _) => schemas.push(schema),
-            (None, Some(Value::Bool(false))) if !patterns => return Members::None,
-            (None, Some(schema)) if !patterns => schemas.push(schema),
-            (None, _) => {}
+        let own = keywords.get("properties").and_then(|all| all.get(name));
+        let mut is_other = own.is_none();
+        named.extend(own);
+        let patterns = keywords.get("patternProperties").and_then(Value::as_object);
+        for (pattern, schema) in patterns.into_iter().flatten() {
+            let matches = is_match(pattern, name);
+            is_other &= matches == Some(false);
+            matched.extend(Some(schema).filter(|_| matches == Some(true)));
+        }
+        match keywords.get("additionalProperties").filter(|_| is_other) {
+            Some(Value::Bool(false)) => return Members::None,
+            other => named.extend(other),
         }
     }
-    Members::Schemas(schemas)
+    Members::Schemas { named, matched }
+}
+
+/// Returns whether a name matches a pattern. Returns `None` if the pattern is unusable, or too costly for this name.
+fn is_match(pattern: &str, name: &str) -> Option<bool> {
+    let name = Value::from(name);
+    let accepts =
+        |schema: Value| Some(Schema::compile(&schema.to_string()).ok()?.check(&name).is_ok());
+    let matches = accepts(json!({"pattern": pattern}))?;
+    // What is too costly is refused both ways.
+    (accepts(json!({"not": {"pattern": pattern}}))? != matches).then_some(matches)
+}
+
+/// Returns true if each array has the item that a step names.
+fn has_item(place: &Alternative<'_>, name: &str) -> bool {
+    let least = place.iter().filter_map(|keywords| keywords.get("minItems")?.as_u64()).max();
+    // A JSON Pointer writes no leading zeros.
+    let index = index(name).filter(|index| index.to_string() == name);
+    index.zip(least).is_some_and(|(index, least)| (index as u64) < least)
 }
 
 /// Returns the position in an array that a step names.
@@ -348,6 +377,10 @@ impl Types {
     fn is_only_object_or_null(&self) -> bool {
         !(self.boolean || self.number || self.string || self.array)
     }
+
+    fn is_only_array_or_null(&self) -> bool {
+        !(self.boolean || self.number || self.string || self.object)
+    }
 }
 
 /// Returns the values that an alternative allows.
@@ -361,7 +394,7 @@ fn given(root: &Value, place: &Alternative<'_>) -> ValueClass {
         listed,
         booleans: types.boolean,
         numbers: types.number.then(|| numbers(place, types.integer)),
-        strings: types.string.then(|| lengths(place)),
+        strings: types.string.then(|| lengths(place)).filter(Lengths::has_any),
         others: types.array || types.object,
         accepts: accepts(root, place),
     }
