@@ -5,11 +5,12 @@
 
 use std::sync::Arc;
 
-use serde_json::{Map, Value, json};
+use serde_json::{Map, Number, Value, json};
 
 use crate::keys::OF_ANY_WIDTH;
 use crate::schema::Schema;
 use crate::violation::below;
+use crate::walk::is_type;
 use crate::words::article;
 
 /// Holds the constraints of a field until its schema is published.
@@ -147,16 +148,7 @@ pub(crate) fn contradictions(root: &Value) -> Vec<String> {
 
 fn contradictions_at(root: &Value, schema: &mut Value, at: &str, mistakes: &mut Vec<String>) {
     let Value::Object(keywords) = schema else { return };
-    for suffix in ["imum", "Length", "Items", "Properties"] {
-        let limit = |end: &str| keywords.get(&format!("{end}{suffix}"));
-        if let (Some(least), Some(most)) = (limit("min"), limit("max"))
-            && least.as_f64() > most.as_f64()
-        {
-            mistakes.push(format!(
-                "`{at}`: no value is at least {least} and at most {most}; change one of the two"
-            ));
-        }
-    }
+    mistakes.extend(excluded(keywords).map(|problem| format!("`{at}`: {problem}")));
     let schema = enforced(root, keywords);
     let refusal = |value: &Value| schema.as_ref()?.check(value).err();
     if let Some(default) = keywords.get("default")
@@ -180,6 +172,69 @@ fn contradictions_at(root: &Value, schema: &mut Value, at: &str, mistakes: &mut 
         ));
     }
     each_child(keywords, at, &mut |child, at| contradictions_at(root, child, at, mistakes));
+}
+
+/// Returns the limits that exclude each other, in words.
+fn excluded(keywords: &Map<String, Value>) -> Option<String> {
+    let limit = |keyword: String| keywords.get(&keyword)?.as_number();
+    for suffix in ["Length", "Items", "Properties"] {
+        if let (Some(least), Some(most)) =
+            (limit(format!("min{suffix}")), limit(format!("max{suffix}")))
+            && least.as_f64() > most.as_f64()
+        {
+            return Some(exclude_each_other("value", (least, false), (most, false)));
+        }
+    }
+    let is_integer = is_type(keywords, "integer");
+    let ends = |end: &str| {
+        let plain = limit(format!("{end}imum")).map(|number| (number, false));
+        plain.into_iter().chain(limit(format!("exclusiveM{}imum", &end[1..])).map(|n| (n, true)))
+    };
+    for least in ends("min") {
+        for most in ends("max") {
+            let is_empty = if is_integer {
+                least_integer(least) > greatest_integer(most)
+            } else {
+                let (from, to) = (least.0.as_f64(), most.0.as_f64());
+                from > to || (from == to && (least.1 || most.1))
+            };
+            if is_empty {
+                let kind = if is_integer { "integer" } else { "value" };
+                return Some(exclude_each_other(kind, least, most));
+            }
+        }
+    }
+    None
+}
+
+/// A limit, and whether it is itself excluded.
+type Limit<'s> = (&'s Number, bool);
+
+fn exclude_each_other(kind: &str, least: Limit<'_>, most: Limit<'_>) -> String {
+    let from = if least.1 { "more than" } else { "at least" };
+    let to = if most.1 { "less than" } else { "at most" };
+    format!("no {kind} is {from} {} and {to} {}; change one of the two", least.0, most.0)
+}
+
+fn least_integer((limit, is_excluded): Limit<'_>) -> i128 {
+    match (limit.as_i128(), limit.as_f64().unwrap_or_default()) {
+        (Some(limit), _) => limit + i128::from(is_excluded),
+        (None, limit) if is_excluded => whole(limit.floor()).saturating_add(1),
+        (None, limit) => whole(limit.ceil()),
+    }
+}
+
+fn greatest_integer((limit, is_excluded): Limit<'_>) -> i128 {
+    match (limit.as_i128(), limit.as_f64().unwrap_or_default()) {
+        (Some(limit), _) => limit - i128::from(is_excluded),
+        (None, limit) if is_excluded => whole(limit.ceil()).saturating_sub(1),
+        (None, limit) => whole(limit.floor()),
+    }
+}
+
+#[expect(clippy::cast_possible_truncation, reason = "larger numbers are beyond every bound")]
+const fn whole(number: f64) -> i128 {
+    number as i128
 }
 
 /// Returns the values that a schema lists in `const` or `enum`, if any.
@@ -268,6 +323,49 @@ mod tests {
             ),
         ] {
             assert_eq!(applied(schema), (expected, Vec::new()));
+        }
+    }
+
+    #[test]
+    fn limits_between_two_values_are_reported() {
+        let of = |schema: Value| contradictions(&json!({"properties": {"n": schema}}));
+        let integer = |limits: Value| {
+            let mut schema = json!({"type": "integer"});
+            schema.as_object_mut().unwrap().extend(limits.as_object().unwrap().clone());
+            schema
+        };
+        assert_eq!(
+            of(integer(json!({"minimum": 0.5, "maximum": 0.7}))),
+            ["`/n`: no integer is at least 0.5 and at most 0.7; change one of the two"]
+        );
+        assert_eq!(
+            of(json!({"type": "number", "minimum": 1, "exclusiveMaximum": 1})),
+            ["`/n`: no value is at least 1 and less than 1; change one of the two"]
+        );
+        for limits in [
+            json!({"exclusiveMinimum": 1, "maximum": 1.5}),
+            json!({"exclusiveMinimum": 1, "exclusiveMaximum": 2}),
+            json!({"minimum": 9_007_199_254_740_993_u64, "maximum": 9_007_199_254_740_992_u64}),
+            json!({"minimum": 1e300, "maximum": u64::MAX}),
+            json!({"minimum": i64::MIN, "maximum": -1e300}),
+        ] {
+            assert_eq!(of(integer(limits.clone())).len(), 1, "{limits}");
+        }
+        for limits in [
+            json!({"minimum": 0.5, "maximum": 1.2}),
+            json!({"minimum": -0.5, "maximum": 0.5}),
+            json!({"exclusiveMinimum": 0.5, "exclusiveMaximum": 1.5}),
+            json!({"exclusiveMinimum": 0, "exclusiveMaximum": 2}),
+            json!({"minimum": 1, "maximum": 1.0}),
+            json!({"minimum": i64::MIN, "maximum": u64::MAX}),
+        ] {
+            assert!(of(integer(limits.clone())).is_empty(), "{limits}");
+        }
+        for limits in [json!({"minimum": 0.5, "maximum": 0.7}), json!({"minimum": 1, "maximum": 1})]
+        {
+            let mut number = integer(limits.clone());
+            number["type"] = json!("number");
+            assert!(of(number).is_empty(), "{limits}");
         }
     }
 

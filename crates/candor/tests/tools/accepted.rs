@@ -301,6 +301,16 @@ fn defaults_inside(settings: Settings, #[range(min = 300)] level: u8) -> String 
     format!("{} {} {level}", settings.volume, settings.names.len())
 }
 
+#[tool(reads)]
+fn between_integers(
+    #[range(min = 0.5, max = 0.7)] weight: i64,
+    #[range(min = 10_000_000_000_000_000_000_u64)] size: Option<i64>,
+    #[range(min = 0.5, max = 1.5)] one: i64,
+    #[range(min = 0.5, max = 0.7)] share: f64,
+) -> f64 {
+    share + if size == Some(weight + one) { 1.0 } else { 0.0 }
+}
+
 /// A tool whose constraints fit its types.
 #[tool(reads)]
 fn constrained(
@@ -330,11 +340,19 @@ async fn inapplicable_constraint_or_invalid_default_is_not_registered() {
             &[
                 r#"`/settings/volume`: its own schema refuses the default "loud""#,
                 "`/settings/names`: its own schema refuses the default []",
-                "`/level`: no value is at least 300 and at most 255",
+                "`/level`: no integer is at least 300 and at most 255",
+            ],
+        ),
+        (
+            tools![between_integers],
+            &[
+                "`/weight`: no integer is at least 0.5 and at most 0.7",
+                "`/size`: no integer is at least 10000000000000000000 and at most 9223372036854775807",
             ],
         ),
     ] {
         let error = server(tools).build().expect_err("it does not build").to_string();
+        assert!(!error.contains("/one") && !error.contains("/share"), "{error}");
         for expected in expected {
             assert!(error.contains(expected), "{expected} is not in {error}");
         }
