@@ -115,6 +115,9 @@ impl Keys {
         };
         let names = options.iter().filter_map(Value::as_str).map(str::to_owned);
         match schema.get("type").and_then(Value::as_str) {
+            _ if schema.get("pattern").is_some_and(|pattern| pattern == widths::DECIMAL) => {
+                self.patterns.push(widths::NARROW_DECIMAL.to_owned());
+            }
             _ if !options.is_empty() => self.names.extend(names),
             Some("boolean") => self.names.extend(["true", "false"].map(str::to_owned)),
             Some("integer") => self.patterns.push(integers(schema)),
@@ -191,13 +194,14 @@ fn up_to(greatest: u128) -> Vec<String> {
     options
 }
 
-/// Describes a pattern of integer keys in words. Returns `None` for any other pattern.
+/// Describes a pattern of numeric keys in words. Returns `None` for any other pattern.
 pub(crate) fn described(asked: &str) -> Option<String> {
     static WORDS: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
         let [(_, unsigned), (_, signed)] = OF_ANY_WIDTH;
         let mut words = vec![
             (unsigned.to_owned(), "an integer that is not negative".to_owned()),
             (signed.to_owned(), "an integer".to_owned()),
+            (widths::NARROW_DECIMAL.to_owned(), "a decimal number".to_owned()),
         ];
         for sign in ["int", "uint"] {
             for width in ["8", "16", "32", "64", "128"] {

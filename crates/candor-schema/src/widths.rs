@@ -9,11 +9,11 @@ use crate::derive::View;
 use crate::walk::is_type;
 
 /// The pattern that schemars writes for a decimal argument.
-const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
+pub(crate) const DECIMAL: &str = r"^-?\d+(\.\d+)?([eE]\d+)?$";
 
 /// The pattern that replaces it. A decimal has 96 bits: all numbers with 28 digits before the point fit, but only some with
 /// 29.
-const NARROW_DECIMAL: &str = r"^-?[0-9]{1,28}(\.[0-9]+)?$";
+pub(crate) const NARROW_DECIMAL: &str = r"^-?[0-9]{1,28}(\.[0-9]+)?$";
 
 /// The largest double that fits into 96 bits.
 const LARGEST_DECIMAL: f64 = 7.922_816_251_426_433e28;

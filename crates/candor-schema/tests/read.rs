@@ -217,6 +217,8 @@ fn read_errors_name_no_rust_type() {
     struct Unit;
     assert_eq!(said::<Strict>(&json!(7)), "expected an object, received the number 7");
     assert_eq!(said::<Pair>(&json!([1])), "expected an array of 2 items, received 1 item");
+    let decimals = said::<BTreeMap<rust_decimal::Decimal, u8>>(&json!({"1.5": 1, "x": 1}));
+    assert_eq!(decimals, "/x: expected a decimal number, received the string \"x\"");
     assert_eq!(said::<Unit>(&json!(7)), "expected null, received the number 7");
     assert_eq!(said::<Vec<u8>>(&json!({})), "expected an array, received an object");
     assert_eq!(said::<Untagged>(&json!(7)), "expected one of the forms that the schema names");

@@ -299,6 +299,8 @@ fn in_words(expected: &str) -> String {
         "a map" => "an object",
         "a boolean" | "bool" | "boolean" => "true or false",
         "f32" | "f64" => "a number",
+        // `rust_decimal`
+        "a Decimal type representing a fixed-point number" => "a decimal number",
         "unit" => "null",
         "path string" | "os string" | "a borrowed string" | "variant identifier"
         | "variant of enum" | "field identifier" => "a string",

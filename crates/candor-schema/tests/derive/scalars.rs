@@ -227,6 +227,14 @@ fn keyed_map_names_the_keys_that_its_type_reads() {
         json!({"^([1-9][0-9]{0,1}|1[0-9]{2}|2[0-4][0-9]|25[0-5])$": numbers()})
     );
     assert_eq!(
+        reads::<KeyedMap<Decimal, f64>>(),
+        json!({
+            "type": "object",
+            "patternProperties": {r"^-?[0-9]{1,28}(\.[0-9]+)?$": numbers()},
+            "additionalProperties": false
+        })
+    );
+    assert_eq!(
         reads::<KeyedMap<uuid::Uuid, f64>>(),
         json!({"type": "object", "additionalProperties": numbers(), "propertyNames": {"format": "uuid"}})
     );

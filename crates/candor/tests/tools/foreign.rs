@@ -1,5 +1,7 @@
 //! Types of other crates, which features of ours make parameters and results. These tests enable nothing of those crates themselves.
 
+use std::collections::BTreeMap;
+
 use candor::json;
 use candor::prelude::*;
 use candor::time::{IsoDate, Rfc3339};
@@ -46,6 +48,39 @@ async fn url_value(value: Url) -> Result<Url, ToolError> {
 #[tool(reads)]
 async fn decimal(value: Decimal) -> Decimal {
     value * Decimal::new(11, 1)
+}
+
+type ByPrice = BTreeMap<Decimal, u8>;
+
+#[tool(reads)]
+async fn decimal_keys(value: BTreeMap<Decimal, u8>, hidden: Option<ByPrice>) -> u8 {
+    value.values().chain(hidden.iter().flat_map(BTreeMap::values)).sum()
+}
+
+#[tokio::test]
+async fn decimal_keys_are_published_and_wrong_ones_refused_in_json_terms() {
+    for client in both_ways(|| tools![decimal_keys]).await {
+        let schema = input(&client, "decimal_keys").await;
+        assert_eq!(
+            schema["properties"]["value"]["patternProperties"],
+            json!({r"^-?[0-9]{1,28}(\.[0-9]+)?$": {"type": "integer", "minimum": 0, "maximum": 255}})
+        );
+        let arguments = json!({"value": {"1.50": 1, "-7": 2}, "hidden": {"0.1": 3}});
+        assert_eq!(call(&client, "decimal_keys", arguments).await.text(), "6");
+        for (arguments, problem) in [
+            (
+                json!({"value": {"x": 1}}),
+                "/value/x: expected a decimal number as a name, received \"x\"",
+            ),
+            (
+                json!({"value": {}, "hidden": {"x": 1}}),
+                "/hidden/x: expected a decimal number, received the string \"x\"",
+            ),
+        ] {
+            let refused = client.call("decimal_keys", arguments).await;
+            assert!(refused.text().ends_with(problem), "{}", refused.text());
+        }
+    }
 }
 
 #[tool(reads)]
