@@ -185,6 +185,194 @@ fn pointer_is_exact_inside_buffered_types() {
     );
 }
 
+type ByNumber = BTreeMap<u8, u8>;
+
+#[derive(Debug, Deserialize)]
+#[serde(untagged)]
+enum KeyedUntagged {
+    A { n: u16, m: ByNumber },
+    B(Vec<u8>),
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(tag = "kind", rename_all = "snake_case")]
+enum KeyedTagged {
+    A { n: u16, m: ByNumber },
+    B { n: u16 },
+}
+
+#[derive(Debug, Deserialize)]
+struct KeyedInside {
+    n: u16,
+    m: ByNumber,
+    #[serde(default)]
+    days: BTreeMap<chrono::NaiveDate, BTreeMap<u8, u8>>,
+    #[serde(default)]
+    last: Option<u8>,
+}
+
+#[derive(Debug, Deserialize)]
+struct KeyedFlat {
+    a: u8,
+    #[serde(flatten)]
+    i: KeyedInside,
+}
+
+#[derive(Debug, Deserialize)]
+#[serde(rename_all = "snake_case")]
+struct Keyed {
+    #[serde(default)]
+    un: Vec<KeyedUntagged>,
+    #[serde(default)]
+    tag: Vec<KeyedTagged>,
+    #[serde(default)]
+    flat: Vec<KeyedFlat>,
+}
+
+#[test]
+fn wrong_key_inside_a_buffered_type_has_its_own_pointer() {
+    let in_range = "300 is out of range for an unsigned 8-bit integer";
+    for (value, expected) in [
+        (json!({"un": [{"n": 1, "m": {"300": 1}}]}), format!("/un/0/m/300: {in_range}")),
+        (json!({"un": [{"n": 1, "m": {"2": 1, "300": 1}}]}), format!("/un/0/m/300: {in_range}")),
+        (
+            json!({"un": [{"n": 1, "m": {"2": 1, "300": 1, "4": 1}}]}),
+            format!("/un/0/m/300: {in_range}"),
+        ),
+        (json!({"un": [{"m": {"300": 300}, "n": 300}]}), format!("/un/0/m/300: {in_range}")),
+        (json!({"un": [{"n": 300, "m": {"300": 1}}]}), format!("/un/0/m/300: {in_range}")),
+        (json!({"un": [{"n": 300, "m": {"2": 300}}]}), format!("/un/0/m/2: {in_range}")),
+        (
+            json!({"un": [{"n": 1, "m": {"2": 1}}, {"n": 1, "m": {"3": 1, "300": 1}}]}),
+            format!("/un/1/m/300: {in_range}"),
+        ),
+        (
+            json!({"tag": [{"kind": "a", "n": 1, "m": {"300": 1}}]}),
+            format!("/tag/0/m/300: {in_range}"),
+        ),
+        (
+            json!({"tag": [{"kind": "b", "n": 1}, {"m": {"2": 1, "300": 1}, "n": 1, "kind": "a"}]}),
+            format!("/tag/1/m/300: {in_range}"),
+        ),
+        (
+            json!({"tag": [{"kind": "a", "n": 1, "m": {"2": 1, "x": 1}}]}),
+            "/tag/0/m/x: expected an unsigned 8-bit integer, received the string \"x\"".to_owned(),
+        ),
+        (
+            json!({"flat": [{"a": 1, "n": 1, "m": {"300": 1}}]}),
+            format!("/flat/0/m/300: {in_range}"),
+        ),
+        (
+            json!({"flat": [{"a": 1, "n": 1, "m": {"2": 1}}, {"m": {"3": 1, "300": 1}, "a": 1, "n": 1}]}),
+            format!("/flat/1/m/300: {in_range}"),
+        ),
+        (
+            json!({"flat": [{"a": 1, "n": 1, "m": {}, "days": {"2026-01-01": {"1": 1, "300": 1}}}]}),
+            format!("/flat/0/days/2026-01-01/300: {in_range}"),
+        ),
+        (
+            json!({"flat": [{"a": 1, "n": 1, "m": {}, "last": 300}]}),
+            format!("/flat/0/last: {in_range}"),
+        ),
+    ] {
+        assert_eq!(said::<Keyed>(&value), expected, "{value}");
+    }
+    // Two wrong keys with the same message.
+    let days = json!({"flat": [{"a": 1, "n": 1, "m": {}, "days": {"2026-01-01": {}, "x": {}, "y": {"1": 1}}, "last": 1}]});
+    assert!(said::<Keyed>(&days).starts_with("/flat/0/days/x: "), "{}", said::<Keyed>(&days));
+}
+
+#[test]
+fn pointer_of_a_refusal_never_names_a_valid_value() {
+    /// Says the same about every wrong key and value.
+    #[derive(Debug, Deserialize, PartialEq, Eq, PartialOrd, Ord)]
+    #[serde(try_from = "String")]
+    struct Even(String);
+    impl TryFrom<String> for Even {
+        type Error = &'static str;
+        fn try_from(text: String) -> Result<Self, &'static str> {
+            if text.len() % 2 == 0 { Ok(Self(text)) } else { Err("not even") }
+        }
+    }
+    #[derive(Debug, Deserialize)]
+    #[serde(untagged)]
+    enum Choice {
+        Long { kind: Even, m: BTreeMap<Even, Even>, list: Vec<Even> },
+        Short { only: u8 },
+    }
+    #[derive(Debug, Deserialize)]
+    #[serde(tag = "t")]
+    enum Tagged {
+        Long { kind: Even, m: BTreeMap<Even, Even>, list: Vec<Even> },
+    }
+    fn check<T: DeserializeOwned>(value: &Value, wrong: &[&str]) {
+        let invalid = read::<T>(value).map(drop).expect_err("it is wrong");
+        let [violation] = &invalid.violations[..] else { panic!("{invalid}") };
+        let at = &violation.pointer;
+        let is_right = |wrong: &&str| *wrong == at || wrong.starts_with(&format!("{at}/"));
+        assert!(wrong.iter().any(is_right), "{at} in {value}: {invalid}");
+    }
+    // Numbers: a key or value of `m` is a `u8`, `n` is a `u16`.
+    let numbers = [("1", json!(1)), ("300", json!(300)), ("70000", json!(70_000)), ("x", json!(1))];
+    let fits_u8 = |name: &str| name.parse::<u8>().is_ok();
+    for case in 0..4_usize.pow(5) {
+        let pick = |at: u32| &numbers[case / 4_usize.pow(at) % 4];
+        let (n, [(first, one), (second, two)]) =
+            (&pick(0).1, [(pick(1).0, &pick(2).1), (pick(3).0, &pick(4).1)]);
+        let mut wrong = Vec::new();
+        if n == 70_000 {
+            wrong.push("/n".to_owned());
+        }
+        let members: BTreeMap<_, _> = [(first, one), (second, two)].into();
+        for (name, value) in &members {
+            if !fits_u8(name) || *value != 1 {
+                wrong.push(format!("/m/{name}"));
+            }
+        }
+        if wrong.is_empty() {
+            continue;
+        }
+        let wrong: Vec<&str> = wrong.iter().map(|at| &**at).collect();
+        check::<KeyedUntagged>(&json!({"n": n, "m": members}), &wrong);
+        check::<KeyedUntagged>(&json!({"m": members, "n": n}), &wrong);
+        check::<KeyedTagged>(&json!({"kind": "a", "n": n, "m": members}), &wrong);
+        check::<KeyedTagged>(&json!({"m": members, "n": n, "kind": "a"}), &wrong);
+        check::<KeyedFlat>(&json!({"a": 1, "n": n, "m": members, "last": 1}), &wrong);
+        check::<KeyedFlat>(&json!({"m": members, "a": 1, "n": n}), &wrong);
+    }
+    // Bits say which places are wrong.
+    for bits in 1..64_u32 {
+        let text = |bit: u32, name: &str| match bits >> bit & 1 {
+            0 => format!("{name}{name}"),
+            _ => name.to_owned(),
+        };
+        let keys = [text(1, "k"), text(2, "l")];
+        let value = json!({
+            "kind": text(0, "a"),
+            "m": {&*keys[0]: text(3, "b"), &*keys[1]: text(4, "c")},
+            "list": ["dd", text(5, "e")],
+        });
+        let places = [
+            "/kind".to_owned(),
+            format!("/m/{}", keys[0]),
+            format!("/m/{}", keys[1]),
+            format!("/m/{}", keys[0]),
+            format!("/m/{}", keys[1]),
+            "/list/1".to_owned(),
+        ];
+        let wrong: Vec<&str> = places
+            .iter()
+            .enumerate()
+            .filter(|(bit, _)| bits >> bit & 1 == 1)
+            .map(|(_, at)| &**at)
+            .collect();
+        check::<Choice>(&value, &wrong);
+        let mut tagged = value.clone();
+        tagged["t"] = json!("Long");
+        check::<Tagged>(&tagged, &wrong);
+    }
+}
+
 #[test]
 fn map_keys_are_read_as_their_type() {
     type Keyed = BTreeMap<u16, bool>;

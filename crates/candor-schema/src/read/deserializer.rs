@@ -22,10 +22,19 @@ macro_rules! visits {
     )*};
 }
 
+/// Which names serde gets as integers, where it does not name the type that it expects.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum IntegerKeys {
+    None,
+    /// The names of an object whose names are all integers.
+    OfWholeObjects,
+    /// Every name that is an integer. Only for explanations: the members of a struct have no such names.
+    Each,
+}
+
 /// How a value is read, and what serde copies on the way.
 pub(super) struct Reading {
-    /// If true, objects whose names are all integers have integer keys.
-    integer_keys: bool,
+    integer_keys: IntegerKeys,
     /// The values that serde read without naming the expected type.
     buffered: RefCell<Vec<*const Value>>,
 }
@@ -42,7 +51,7 @@ impl Log {
 }
 
 impl Reading {
-    pub(super) fn new(integer_keys: bool) -> Self {
+    pub(super) fn new(integer_keys: IntegerKeys) -> Self {
         Self { integer_keys, buffered: RefCell::default() }
     }
 
@@ -205,8 +214,11 @@ struct Members<'de> {
 
 impl<'de> Members<'de> {
     fn new(members: &'de Map<String, Value>, reading: &'de Reading) -> Self {
-        let integer_keys =
-            reading.integer_keys && members.keys().all(|name| integer(name).is_some());
+        let integer_keys = match reading.integer_keys {
+            IntegerKeys::None => false,
+            IntegerKeys::OfWholeObjects => members.keys().all(|name| integer(name).is_some()),
+            IntegerKeys::Each => true,
+        };
         Self { members: members.iter(), current: None, integer_keys, reading }
     }
 }
@@ -220,7 +232,8 @@ impl<'de> MapAccess<'de> for Members<'de> {
     ) -> Result<Option<K::Value>, Refusal> {
         let Some((name, value)) = self.members.next() else { return Ok(None) };
         self.current = Some((name, value));
-        let key = NameReader { is_integer: self.integer_keys, ..NameReader::new(name) };
+        let is_integer = self.integer_keys && integer(name).is_some();
+        let key = NameReader { is_integer, ..NameReader::new(name) };
         let read = seed.deserialize(key).map(Some);
         read.map_err(|refusal: Refusal| refusal.of_name(name))
     }
@@ -246,7 +259,7 @@ fn is_integer(name: &str) -> bool {
             && digits.bytes().all(|b| b.is_ascii_digit())
 }
 
-fn integer(name: &str) -> Option<i128> {
+pub(super) fn integer(name: &str) -> Option<i128> {
     is_integer(name).then(|| name.parse().ok()).flatten()
 }
 

@@ -3,13 +3,15 @@
 //! serde copies tagged, untagged and flattened values before it reads them, and loses their places. The search replaces every
 //! scalar of that part with a mark that no type accepts. serde refuses the first mark that it reads, and the search restores
 //! that scalar. This repeats until the original refusal comes back: the scalar that was restored last is the refused one. A
-//! second pass in the opposite order tells a scalar from an object that is refused as a whole.
+//! second pass in the opposite order tells a scalar from an object that is refused as a whole. A refused name of a member is
+//! found first, in [`super::names`].
 
 use std::collections::BTreeSet;
 
 use serde_json::{Map, Value, json};
 
-use super::deserializer::Log;
+use super::deserializer::{IntegerKeys, Log};
+use super::names;
 use super::refusal::{Reason, Refusal, take_reasons};
 use crate::violation::{Violation, below};
 
@@ -18,11 +20,11 @@ const SCALARS: usize = 256;
 const VALUES: usize = 20_000;
 
 /// A function that reads a value, with or without integer keys. It returns the refusal, if any, and what serde copied.
-type Attempt<'f> = dyn Fn(&Value, bool) -> (Option<Refusal>, Log) + 'f;
+type Attempt<'f> = dyn Fn(&Value, IntegerKeys) -> (Option<Refusal>, Log) + 'f;
 
 /// Explains why a value cannot be read, and where.
 pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
-    let explained = |integer_keys| {
+    let explain = |integer_keys| {
         take_reasons();
         let (refusal, log) = attempt(value, integer_keys);
         let pointer = refusal.as_ref().map(Refusal::pointer).unwrap_or_default();
@@ -33,12 +35,17 @@ pub(super) fn locate(value: &Value, attempt: &Attempt<'_>) -> Violation {
         Some((reason, pointer, log, integer_keys))
     };
     // A map whose keys are read in the wrong way is refused for its form.
-    let explained = match (explained(false), explained(true)) {
+    let explained = match (explain(IntegerKeys::None), explain(IntegerKeys::OfWholeObjects)) {
         (Some(texts), Some(integers)) if texts.0.is_about_form() && !integers.0.is_about_form() => {
             Some(integers)
         }
         (texts, integers) => texts.or(integers),
     };
+    // Beside a key that is no integer, an integer is refused only because its copy is a string.
+    let explained = explained.map(|found| match found.0.is_about_a_copied_name() {
+        true => explain(IntegerKeys::Each).unwrap_or(found),
+        false => found,
+    });
     let Some((reason, pointer, log, integer_keys)) = explained else {
         return Violation::new("", "cannot be read, although its parts can");
     };
@@ -70,13 +77,19 @@ struct Search<'s> {
     part: &'s str,
     reason: &'s Reason,
     attempt: &'s Attempt<'s>,
-    integer_keys: bool,
+    integer_keys: IntegerKeys,
 }
 
 impl Search<'_> {
     fn place(&self, part: &Value) -> Option<String> {
-        if !is_small(self.value, &mut VALUES.clone()) {
+        // A type that reads a name elsewhere has no place for the refusal.
+        if self.reason.is_about_a_copied_name() || !is_small(self.value, &mut VALUES.clone()) {
             return None;
+        }
+        let is_refused =
+            |value: &Value| self.read(value, self.integer_keys).1.contains(self.reason);
+        if let Some(name) = names::refused(self.value, self.part, self.reason, &is_refused) {
+            return Some(name);
         }
         let forward = MarkedValue::new(part, self.part, false);
         let backward = MarkedValue::new(part, self.part, true);
@@ -84,16 +97,25 @@ impl Search<'_> {
             return None;
         }
         let Some(found) = self.pass(&forward) else { return self.replaced(&forward) };
-        let Some(other) = self.pass(&backward) else { return Some(found.scalar) };
+        // If nothing needs to be restored, no scalar is refused.
+        let scalar = found.scalar?;
+        let Some(other) = self.pass(&backward) else { return self.if_about(scalar) };
+        let other_scalar = other.scalar?;
         // If a scalar is refused while the other one is still a mark, it is refused on its own.
-        if found.scalar == other.scalar || !found.restored.contains(&other.scalar) {
-            return Some(found.scalar);
+        if scalar == other_scalar || !found.restored.contains(&other_scalar) {
+            return self.if_about(scalar);
         }
-        Some(common(&found.scalar, &other.scalar))
+        Some(common(&scalar, &other_scalar))
+    }
+
+    /// Returns a place, unless the refusal is about another value than the one there.
+    fn if_about(&self, place: String) -> Option<String> {
+        let is_meant = |value: &Value| self.reason.may_be_about(value);
+        self.value.pointer(&place).is_some_and(is_meant).then_some(place)
     }
 
     /// Reads a value. Returns whether it is refused, and all reasons on the way.
-    fn read(&self, value: &Value, integer_keys: bool) -> (bool, Vec<Reason>) {
+    fn read(&self, value: &Value, integer_keys: IntegerKeys) -> (bool, Vec<Reason>) {
         take_reasons();
         let (refusal, _) = (self.attempt)(value, integer_keys);
         (refusal.is_some(), take_reasons())
@@ -102,11 +124,15 @@ impl Search<'_> {
     /// Restores scalars in the order in which they are read, until the refusal comes back.
     fn pass(&self, marked: &MarkedValue) -> Option<LocatedRefusal> {
         // Values before the refused part may need the other kind of keys.
-        let modes = [self.integer_keys, !self.integer_keys];
+        let other = match self.integer_keys {
+            IntegerKeys::None => IntegerKeys::OfWholeObjects,
+            IntegerKeys::OfWholeObjects | IntegerKeys::Each => IntegerKeys::None,
+        };
+        let modes = [self.integer_keys, other];
         modes.into_iter().find_map(|integer_keys| self.pass_with(marked, integer_keys))
     }
 
-    fn pass_with(&self, marked: &MarkedValue, integer_keys: bool) -> Option<LocatedRefusal> {
+    fn pass_with(&self, marked: &MarkedValue, integer_keys: IntegerKeys) -> Option<LocatedRefusal> {
         let mut value = self.value.clone();
         *value.pointer_mut(self.part)? = marked.part.clone();
         let mut restored = BTreeSet::new();
@@ -114,7 +140,7 @@ impl Search<'_> {
         loop {
             let (refused, reasons) = self.read(&value, integer_keys);
             if reasons.contains(self.reason) {
-                return Some(LocatedRefusal { scalar: last?, restored });
+                return Some(LocatedRefusal { scalar: last, restored });
             }
             if !refused {
                 return None;
@@ -136,7 +162,7 @@ impl Search<'_> {
             let mut value = self.value.clone();
             *value.pointer_mut(&scalar.place)? = scalar.replacement();
             let (refused, reasons) = self.read(&value, self.integer_keys);
-            if !reasons.contains(self.reason) {
+            if !reasons.contains(self.reason) && self.reason.may_be_about(&scalar.value) {
                 places.push((refused, scalar.place.clone()));
             }
         }
@@ -148,7 +174,8 @@ impl Search<'_> {
 }
 
 struct LocatedRefusal {
-    scalar: String,
+    /// The scalar that was restored last, if any was.
+    scalar: Option<String>,
     restored: BTreeSet<String>,
 }
 

@@ -5,6 +5,7 @@
 
 mod deserializer;
 mod locate;
+mod names;
 mod refusal;
 mod ways;
 
@@ -12,7 +13,7 @@ use serde::de::DeserializeOwned;
 use serde_json::{Number, Value};
 
 use crate::violation::Invalid;
-use deserializer::{Log, Reading, ValueReader};
+use deserializer::{IntegerKeys, Log, Reading, ValueReader};
 use refusal::Refusal;
 
 pub use ways::{MapKey, Natural, ReadAs, WideInteger, read_as};
@@ -40,17 +41,17 @@ pub fn read<T: DeserializeOwned>(value: &Value) -> Result<T, Invalid> {
     if let Ok(read) = T::deserialize(&integral) {
         return Ok(read);
     }
-    let attempt = |value: &Value, integer_keys: bool| -> (Result<T, Refusal>, Log) {
+    let attempt = |value: &Value, integer_keys: IntegerKeys| -> (Result<T, Refusal>, Log) {
         let reading = Reading::new(integer_keys);
         let read = T::deserialize(ValueReader::new(value, &reading));
         (read, reading.into_log())
     };
     // serde reads the keys of a map as strings wherever it first buffers the whole: inside tagged, untagged and flattened
     // types. With integer keys, such a map can be read after all.
-    if let (Ok(read), _) = attempt(&integral, true) {
+    if let (Ok(read), _) = attempt(&integral, IntegerKeys::OfWholeObjects) {
         return Ok(read);
     }
-    let refuse = |value: &Value, integer_keys: bool| {
+    let refuse = |value: &Value, integer_keys: IntegerKeys| {
         let (read, log) = attempt(value, integer_keys);
         (read.err(), log)
     };

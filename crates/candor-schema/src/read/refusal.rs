@@ -4,7 +4,9 @@ use std::cell::RefCell;
 use std::fmt;
 
 use serde::de::{self, Expected, Unexpected};
+use serde_json::Value;
 
+use super::deserializer::integer;
 use crate::violation::{Violation, below, shorten};
 use crate::words::{counted, one_of, quoted};
 
@@ -171,6 +173,41 @@ impl Reason {
         }
     }
 
+    /// Returns true if serde refuses its copy of a name only because the copy is a string: the type reads such a name elsewhere.
+    pub(super) fn is_about_a_copied_name(&self) -> bool {
+        match self {
+            Self::Value { received: Received::Text(name), expected, is_type: true } => {
+                (width(expected).is_some() && integer(name).is_some())
+                    || (expected == "a boolean" && ["true", "false"].contains(&&**name))
+            }
+            _ => false,
+        }
+    }
+
+    /// Returns true if this may be the reason why a scalar is refused. A scalar that differs from the received one is not.
+    pub(super) fn may_be_about(&self, value: &Value) -> bool {
+        match self {
+            Self::Value { received, .. } => received.may_be(value),
+            Self::Choice { received, .. } => value == received,
+            _ => true,
+        }
+    }
+
+    /// Returns true if this may be the reason why the name of a member is refused.
+    pub(super) fn may_be_about_name(&self, name: &str) -> bool {
+        match self {
+            Self::Value { received, .. } => match received {
+                Received::Float(_) => false,
+                Received::Text(text) => text == name,
+                Received::Other(text) => {
+                    text.strip_prefix("the number ").is_none_or(|number| number == name)
+                }
+            },
+            Self::Choice { received, .. } => received == name,
+            _ => true,
+        }
+    }
+
     pub(super) fn mentions(&self, mark: &str, number: f64) -> bool {
         match self {
             Self::Value { received: Received::Float(float), .. } => *float == number,
@@ -231,6 +268,17 @@ impl Reason {
 }
 
 impl Received {
+    fn may_be(&self, value: &Value) -> bool {
+        match (self, value) {
+            (Self::Float(float), value) => value.as_f64() == Some(*float),
+            (Self::Text(text), value) => value == text,
+            (Self::Other(text), value) => match text.strip_prefix("the number ") {
+                Some(number) => value.is_number() && value.to_string() == number,
+                None => !["an array", "an object"].contains(&&**text),
+            },
+        }
+    }
+
     /// Returns the number, if it is whole.
     fn whole(&self) -> Option<String> {
         match self {

@@ -261,6 +261,99 @@ async fn pointers_are_exact_inside_tagged_untagged_and_flattened_types() {
     }
 }
 
+/// Hides the type of its keys from the macros.
+type Keys = BTreeMap<u8, u8>;
+
+#[candor::args]
+#[serde(untagged)]
+enum HiddenUntagged {
+    A { n: u8, m: Keys },
+    B(Vec<u8>),
+}
+
+#[candor::args]
+#[serde(tag = "kind")]
+enum HiddenTagged {
+    A { n: u8, m: Keys },
+    B { n: u8 },
+}
+
+#[candor::args]
+struct HiddenInside {
+    n: u8,
+    m: Keys,
+}
+
+#[candor::args]
+struct HiddenFlat {
+    a: u8,
+    #[serde(flatten)]
+    i: HiddenInside,
+}
+
+#[tool(reads)]
+fn hidden_untagged(v: Vec<HiddenUntagged>) -> usize {
+    let keys = |one: &HiddenUntagged| match one {
+        HiddenUntagged::A { n: _, m } => m.len(),
+        HiddenUntagged::B(list) => list.len(),
+    };
+    v.iter().map(keys).sum()
+}
+
+#[tool(reads)]
+fn hidden_tagged(v: HiddenTagged) -> usize {
+    match v {
+        HiddenTagged::A { n: _, m } => m.len(),
+        HiddenTagged::B { n } => n.into(),
+    }
+}
+
+#[tool(reads)]
+fn hidden_flat(v: Vec<HiddenFlat>) -> usize {
+    v.iter().map(|one| usize::from(one.a) + usize::from(one.i.n) + one.i.m.len()).sum()
+}
+
+#[tokio::test]
+async fn wrong_key_behind_an_alias_has_its_own_pointer_in_every_type() {
+    let tools = || tools![hidden_untagged, hidden_tagged, hidden_flat];
+    for client in both_ways(tools).await {
+        call(&client, "hidden_untagged", json!({"v": [{"n": 1, "m": {"2": 1}}]})).await;
+        call(&client, "hidden_tagged", json!({"v": {"kind": "a", "n": 1, "m": {"2": 1}}})).await;
+        call(&client, "hidden_flat", json!({"v": [{"a": 1, "n": 1, "m": {"2": 1}}]})).await;
+        refused(
+            &client,
+            "hidden_untagged",
+            vec![
+                (json!({"v": [{"n": 1, "m": {"300": 1}}]}), &["/v/0/m/300"]),
+                (json!({"v": [{"n": 1, "m": {"2": 1, "300": 1}}]}), &["/v/0/m/300"]),
+                (json!({"v": [{"n": 1, "m": {"2": 1, "300": 1, "4": 1}}]}), &["/v/0/m/300"]),
+                (json!({"v": [{"n": 1, "m": {"2": 1, "x": 1}}]}), &["/v/0/m/x"]),
+            ],
+        )
+        .await;
+        let tagged = |m: Value| json!({"v": {"kind": "a", "n": 1, "m": m}});
+        refused(
+            &client,
+            "hidden_tagged",
+            vec![
+                (tagged(json!({"300": 1})), &["/v/m/300"]),
+                (tagged(json!({"2": 1, "x": 1})), &["/v/m/x"]),
+            ],
+        )
+        .await;
+        let flat = |m: Value| json!({"v": [{"a": 1, "n": 1, "m": m}]});
+        refused(
+            &client,
+            "hidden_flat",
+            vec![
+                (flat(json!({"300": 1})), &["/v/0/m/300"]),
+                (flat(json!({"2": 1, "x": 1})), &["/v/0/m/x"]),
+            ],
+        )
+        .await;
+    }
+}
+
 type Amount = String;
 
 #[tool(reads)]
