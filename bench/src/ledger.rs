@@ -70,7 +70,7 @@ async fn call(store: &dyn Store, key: &str) -> Result<(), StoreError> {
     let owner = Owner::random()?;
     let say = |event| store.apply(&id, event, AuditContext::default());
     let fingerprint = Fingerprint([7; 32]);
-    let start = Event::Start { fingerprint, owner, by_nature: false, approval: None };
+    let start = Event::Start { fingerprint, owner, idempotent: false, approval: None };
     let EventReply::Started { fence, .. } = say(start).await? else { panic!("{key} is taken") };
     let holder = Holder { owner, fence };
     let outcome = Kept::new(OutcomeKind::Success, vec![b'x'; 200]);

@@ -41,12 +41,12 @@ fn test_elicitation() -> Arc<dyn Tool> {
             },
             "required": ["username", "email"],
         });
-        Ok(format!("User response: {}", in_words(&ctx.elicit(Elicit::form(message, &form)).await?)))
+        Ok(format!("User response: {}", summary(&ctx.elicit(Elicit::form(message, &form)).await?)))
     });
     shown(tool.description("Asks the person"))
 }
 
-fn in_words(answer: &ElicitAnswer) -> String {
+fn summary(answer: &ElicitAnswer) -> String {
     let content = answer.accepted().map_or_else(|| "{}".to_owned(), Value::to_string);
     format!("action={}, content={content}", answer.action())
 }
@@ -54,7 +54,7 @@ fn in_words(answer: &ElicitAnswer) -> String {
 fn forms() -> Vec<Arc<dyn Tool>> {
     let ask = |ctx: Ctx, form: Value| async move {
         let answer = ctx.elicit(Elicit::form("Please check these values", &form)).await?;
-        Ok::<_, ToolError>(format!("Elicitation completed: {}", in_words(&answer)))
+        Ok::<_, ToolError>(format!("Elicitation completed: {}", summary(&answer)))
     };
     let defaults = json!({
         "type": "object",

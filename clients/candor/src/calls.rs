@@ -24,27 +24,28 @@ pub(crate) async fn reads(stage: &Stage, client: &Client) -> Checked {
 }
 
 /// Checks the effects of calls.
-pub(crate) async fn foresee(stage: &Stage, client: &Client) {
+pub(crate) async fn explain(stage: &Stage, client: &Client) {
     let reads = stage.peer.reads();
     check("explains that a call only reads", async {
-        let foreseen = client.explain(&reads.tool, &reads.arguments).await?;
-        let good = foreseen.hints.is_read_only() && foreseen.basis == EffectSource::Declared;
-        holds(good && foreseen.judgement == Verdict::Allow, format!("foresees {foreseen:?}"))
+        let explanation = client.explain(&reads.tool, &reads.arguments).await?;
+        let good = explanation.hints.is_read_only() && explanation.basis == EffectSource::Declared;
+        holds(good && explanation.verdict == Verdict::Allow, format!("foresees {explanation:?}"))
     })
     .await;
     if let Some(adds) = stage.peer.call("adds") {
         check("explains that a call adds", async {
-            let foreseen = client.explain(&adds.tool, &adds.arguments).await?;
-            let hints = foreseen.hints;
+            let explanation = client.explain(&adds.tool, &adds.arguments).await?;
+            let hints = explanation.hints;
             holds(!hints.is_read_only() && !hints.is_destructive(), format!("{hints:?}"))
         })
         .await;
     }
     if let Some(mystery) = stage.peer.call("undeclared") {
         check("assumes the worst case for a tool that declares nothing", async {
-            let foreseen = client.explain(&mystery.tool, &mystery.arguments).await?;
-            let good = foreseen.hints == Hints::WORST && foreseen.basis == EffectSource::Nothing;
-            holds(good && foreseen.judgement == Verdict::Ask, format!("foresees {foreseen:?}"))
+            let explanation = client.explain(&mystery.tool, &mystery.arguments).await?;
+            let good =
+                explanation.hints == Hints::WORST && explanation.basis == EffectSource::Nothing;
+            holds(good && explanation.verdict == Verdict::Ask, format!("foresees {explanation:?}"))
         })
         .await;
     }
@@ -56,8 +57,8 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
     let reading = stage.peer.reads();
     check("confirms every call of an untrusted server", async {
         let stranger = stage.connect(Trust::Untrusted).await?;
-        let foreseen = stranger.explain(&reading.tool, &reading.arguments).await?;
-        holds(foreseen.hints == Hints::WORST, format!("believes it: {:?}", foreseen.hints))?;
+        let explanation = stranger.explain(&reading.tool, &reading.arguments).await?;
+        holds(explanation.hints == Hints::WORST, format!("believes it: {:?}", explanation.hints))?;
         refused(&stranger, &reading).await?;
         let result = stranger
             .call_safely(&reading.tool, reading.arguments.clone())
@@ -99,7 +100,7 @@ pub(crate) async fn ask(stage: &Stage, client: &Client) {
 async fn refused(client: &Client, named: &Named) -> Checked {
     let call = || client.call_safely(&named.tool, named.arguments.clone());
     match call().await {
-        Err(Error::Refused(RefusalSource::NobodyToAsk)) => {}
+        Err(Error::Refused(RefusalSource::NoPrompt)) => {}
         other => return Err(Mismatch(format!("with nobody to ask: {other:?}"))),
     }
     match call().confirm(|_| async { false }).await {

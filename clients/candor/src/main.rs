@@ -67,7 +67,7 @@ async fn main() {
     };
     let client = stage.arrive().await;
 
-    calls::foresee(&stage, &client).await;
+    calls::explain(&stage, &client).await;
     calls::ask(&stage, &client).await;
     calls::call(&stage, &client).await;
     calls::answer(&stage, &client).await;

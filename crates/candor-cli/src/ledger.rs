@@ -18,16 +18,16 @@ const VARIABLE: &str = "CANDOR_LEDGER";
 /// How long the user waits before a message explains the silence.
 const SILENCE: Duration = Duration::from_secs(2);
 
-const OTHERS: &str = "--ledger or CANDOR_LEDGER names another";
+const OTHERS: &str = "choose another ledger with --ledger or CANDOR_LEDGER";
 
-/// What every command that reads a ledger is told.
+/// The flags of every command that reads a ledger.
 #[derive(Debug, clap::Args)]
 pub(crate) struct LedgerArgs {
     /// Which ledger: sqlite:PATH, a path, or postgres://… [default: ledger.db in the state directory]
     #[arg(long, value_name = "URL", env = "CANDOR_LEDGER", hide_env_values = true, global = true)]
     ledger: Option<String>,
 
-    /// One JSON object per line, for programs; a failure is one on stderr, {"error": {"code", "message"}}
+    /// One JSON object per line, for programs; a failure is a JSON object on stderr, {"error": {"code", "message"}}
     #[arg(long, global = true)]
     pub(crate) json: bool,
 }
@@ -134,7 +134,7 @@ impl Ledger {
         let name = self.name();
         thread::spawn(move || {
             if aloud && opened.recv_timeout(SILENCE) == Err(RecvTimeoutError::Timeout) {
-                eprintln!("waiting for the ledger {name}; Ctrl-C ends");
+                eprintln!("waiting for the ledger {name}; press Ctrl-C to stop");
             }
         });
         let opened = self.0.open_existing(Options::default());

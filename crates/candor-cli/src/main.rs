@@ -12,6 +12,7 @@ macro_rules! eprintln {
     }};
 }
 
+mod accepted;
 mod approvals;
 mod arguments;
 mod completions;
@@ -28,13 +29,12 @@ mod number;
 mod operator;
 mod out;
 mod program;
-mod reach;
-mod remembered;
+mod remote;
 mod shape;
 mod shell;
 mod signature;
 mod stop;
-mod talk;
+mod targets;
 mod terminal;
 mod token;
 mod toml;
@@ -65,21 +65,21 @@ enum Command {
     /// Serve a folder: its files as resources, and tools to work on them
     Files(files::FilesArgs),
     /// List a server's tools and their effects
-    Tools(talk::tools::ToolsArgs),
+    Tools(remote::tools::ToolsArgs),
     /// Show a call's effect and decision without running it
-    Explain(talk::explain::ExplainArgs),
+    Explain(remote::explain::ExplainArgs),
     /// Call a tool; asks before a call that may delete
-    Call(talk::call::CallArgs),
+    Call(remote::call::CallArgs),
     /// List the resources of a server, as a tree
-    Resources(talk::resources::ResourcesArgs),
+    Resources(remote::resources::ResourcesArgs),
     /// Read a resource
-    Read(talk::read::ReadArgs),
+    Read(remote::read::ReadArgs),
     /// Print changes on a server, until Ctrl-C
-    Watch(talk::watch::WatchArgs),
+    Watch(remote::watch::WatchArgs),
     /// List the prompts of a server, or fill one in
-    Prompts(talk::prompts::PromptsArgs),
+    Prompts(remote::prompts::PromptsArgs),
     /// Diagnose the connection to a server
-    Doctor(talk::doctor::DoctorArgs),
+    Doctor(remote::doctor::DoctorArgs),
     /// Review pending approvals
     Approvals(approvals::ApprovalsArgs),
     /// List past calls
@@ -121,14 +121,14 @@ async fn run() -> ExitCode {
     };
     let done: Result<(), Failure> = match command {
         Command::Files(args) => files::run(args).await,
-        Command::Tools(args) => return talk::tools::run(args).await,
-        Command::Explain(args) => return talk::explain::run(args).await,
-        Command::Call(args) => return talk::call::run(args).await,
-        Command::Resources(args) => return talk::resources::run(args).await,
-        Command::Read(args) => return talk::read::run(args).await,
-        Command::Watch(args) => return talk::watch::run(args).await,
-        Command::Prompts(args) => return talk::prompts::run(args).await,
-        Command::Doctor(args) => return talk::doctor::run(args).await,
+        Command::Tools(args) => return remote::tools::run(args).await,
+        Command::Explain(args) => return remote::explain::run(args).await,
+        Command::Call(args) => return remote::call::run(args).await,
+        Command::Resources(args) => return remote::resources::run(args).await,
+        Command::Read(args) => return remote::read::run(args).await,
+        Command::Watch(args) => return remote::watch::run(args).await,
+        Command::Prompts(args) => return remote::prompts::run(args).await,
+        Command::Doctor(args) => return remote::doctor::run(args).await,
         Command::Demo(args) => {
             let demo = cli.find_subcommand("demo").zip(typed.subcommand_matches("demo"));
             let unused = demo.map(|(demo, typed)| demo::unused_by_crash(demo, typed));
@@ -144,7 +144,7 @@ async fn run() -> ExitCode {
     };
     match done {
         Ok(()) => Exit::Done.into(),
-        Err(failure) => talk::failed(failure, as_json),
+        Err(failure) => remote::failed(failure, as_json),
     }
 }
 
@@ -157,7 +157,7 @@ fn misread(problem: clap::Error) -> ExitCode {
     }
     let said = problem.to_string();
     let said = said.strip_prefix("error: ").unwrap_or(&said).trim_end();
-    talk::failed(Failure::usage(said), true)
+    remote::failed(Failure::usage(said), true)
 }
 
 /// Replaces clap's tip to write `--` before the word. Here a program follows `--`, and the arguments of a tool have no dashes.

@@ -23,7 +23,7 @@ use crate::cache::Cache;
 use crate::call::{Call, Key};
 use crate::connect::{ClientLimits, Connect, ConnectTarget, Program};
 use crate::error::Error;
-use crate::foresee::Questions;
+use crate::explain::Questions;
 use crate::host::Host;
 use crate::link::http::Bearer;
 use crate::lists::Page;
@@ -103,7 +103,7 @@ impl Client {
     ///
     /// let client = Client::start(Program::new("candor").args(["files", ".", "--stdio"])).await?;
     /// for tool in client.tools().await?.iter() {
-    ///     println!("{}: {}", tool.name(), tool.declared().hints.in_words());
+    ///     println!("{}: {}", tool.name(), tool.declared().hints.summary());
     /// }
     /// # Ok(()) }
     /// ```

@@ -100,7 +100,7 @@ pub enum Error {
     /// client sent instead of the answer, only that one gets it.
     InvalidAnswer(Invalid),
     /// The server could not evaluate the call, and the tool declares nothing. Nothing was run.
-    Unforeseeable {
+    EffectUnknown {
         /// The tool.
         tool: String,
         /// Why the server could not evaluate it.
@@ -156,7 +156,7 @@ pub enum RefusalSource {
     /// The host's policy.
     Policy,
     /// The call needs confirmation, and no prompt is available.
-    NobodyToAsk,
+    NoPrompt,
 }
 
 impl Error {
@@ -309,13 +309,13 @@ impl fmt::Display for Error {
             Self::InvalidAnswer(invalid) => {
                 write!(f, "the host's answer is invalid for the server's form, and was not sent: {invalid}")
             }
-            Self::Unforeseeable { tool, why } => write!(
+            Self::EffectUnknown { tool, why } => write!(
                 f,
                 "Nothing was run. The effect of this call of {tool} is unknown: the tool declares none, and the server could not evaluate it: {why}"
             ),
             Self::Refused(RefusalSource::Person) => f.write_str("User cancelled destructive operation"),
             Self::Refused(RefusalSource::Policy) => f.write_str("The host's policy denies this call. Nothing was run."),
-            Self::Refused(RefusalSource::NobodyToAsk) => {
+            Self::Refused(RefusalSource::NoPrompt) => {
                 f.write_str("This call needs confirmation, and no prompt is available. Nothing was run.")
             }
             Self::PreviewFailed(result) => write!(f, "the preview failed: {}", result.text()),
@@ -349,7 +349,7 @@ impl fmt::Display for Error {
 impl std::error::Error for Error {
     fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
         match self {
-            Self::Unforeseeable { why, .. } | Self::MayHaveRun { why } => Some(why),
+            Self::EffectUnknown { why, .. } | Self::MayHaveRun { why } => Some(why),
             _ => None,
         }
     }

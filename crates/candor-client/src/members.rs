@@ -11,7 +11,7 @@ pub(crate) fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// The maximum characters of a server's text in an error.
+/// The maximum number of characters of a server's text in an error.
 const QUOTED: usize = 100;
 
 /// Returns a server's text for a message: quoted, on one line, and shortened.

@@ -32,7 +32,7 @@ pub struct HostPolicy {
     own: HashMap<String, Hints>,
     denied: HashSet<String>,
     pub(crate) skip_where_static_suffices: bool,
-    pub(crate) proceed_unforeseen: bool,
+    pub(crate) proceed_unevaluated: bool,
     pub(crate) keeps_answers: bool,
 }
 
@@ -52,14 +52,14 @@ impl HostPolicy {
             own: HashMap::new(),
             denied: HashSet::new(),
             skip_where_static_suffices: false,
-            proceed_unforeseen: false,
+            proceed_unevaluated: false,
             keeps_answers: false,
         }
     }
 
     /// Also asks about calls that do more than read and may reach external systems.
     #[must_use]
-    pub fn and_what_reaches_outside(mut self) -> Self {
+    pub fn and_external(mut self) -> Self {
         self.outside = true;
         self
     }
@@ -90,22 +90,22 @@ impl HostPolicy {
 
     /// Continues if the server fails to evaluate a call and the tool declares nothing. The call then counts as the worst case.
     #[must_use]
-    pub fn proceed_unforeseen(mut self) -> Self {
-        self.proceed_unforeseen = true;
+    pub fn proceed_unevaluated(mut self) -> Self {
+        self.proceed_unevaluated = true;
         self
     }
 
     /// Caches evaluations by their arguments, if the server is trusted and the tool has an effect table. Such a table gives the
     /// same answer as long as the tool stays the same. After a change of the server's tools, the client asks again.
     #[must_use]
-    pub fn keep_answers(mut self) -> Self {
+    pub fn cache_evaluations(mut self) -> Self {
         self.keeps_answers = true;
         self
     }
 
     /// Returns the verdict on a call with these hints.
     #[must_use]
-    pub fn judge(&self, tool: &str, hints: Hints) -> Verdict {
+    pub fn verdict(&self, tool: &str, hints: Hints) -> Verdict {
         if self.denied.contains(tool) {
             Verdict::Deny
         } else if self.ask.covers(hints)
@@ -208,12 +208,12 @@ mod tests {
     #[test]
     fn host_policy_verdict_follows_ask_level_reach_and_deny_list() {
         let policy = HostPolicy::ask(AskLevel::Destructive).deny("never");
-        assert_eq!(policy.judge("t", Hints::ADDS), Verdict::Allow);
-        let policy = policy.and_what_reaches_outside();
-        assert_eq!(policy.judge("t", Hints::READS), Verdict::Allow);
-        assert_eq!(policy.judge("t", Hints::ADDS.closed_world()), Verdict::Allow);
-        assert_eq!(policy.judge("t", Hints::ADDS), Verdict::Ask);
-        assert_eq!(policy.judge("t", Hints::WORST), Verdict::Ask);
-        assert_eq!(policy.judge("never", Hints::READS), Verdict::Deny);
+        assert_eq!(policy.verdict("t", Hints::ADDS), Verdict::Allow);
+        let policy = policy.and_external();
+        assert_eq!(policy.verdict("t", Hints::READS), Verdict::Allow);
+        assert_eq!(policy.verdict("t", Hints::ADDS.closed_world()), Verdict::Allow);
+        assert_eq!(policy.verdict("t", Hints::ADDS), Verdict::Ask);
+        assert_eq!(policy.verdict("t", Hints::WORST), Verdict::Ask);
+        assert_eq!(policy.verdict("never", Hints::READS), Verdict::Deny);
     }
 }

@@ -75,7 +75,7 @@ impl Client {
             arguments.remove(argument::IDEMPOTENCY_KEY);
             arguments.remove(argument::PLAN_TOKEN);
         }
-        let hints = self.foresee_of(&preview, &arguments).await?.hints;
+        let hints = self.explain_tool(&preview, &arguments).await?.hints;
         if !hints.is_read_only() {
             return Err(Error::Refused(RefusalSource::Policy));
         }

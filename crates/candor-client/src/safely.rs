@@ -15,7 +15,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::call::{Call, Key, is_outdated};
 use crate::error::{Error, RefusalSource};
-use crate::foresee::{EffectSource, Explanation};
+use crate::explain::{EffectSource, Explanation};
 use crate::host::Progress;
 use crate::policy::Trust;
 use crate::result::CallResult;
@@ -34,7 +34,7 @@ pub struct ConfirmRequest {
     /// The arguments, exactly as sent.
     pub arguments: Arc<Value>,
     /// What the call would do.
-    pub foreseen: Explanation,
+    pub explanation: Explanation,
     /// The text of the tool's preview.
     pub preview: Option<String>,
     /// The idempotency key.
@@ -53,20 +53,23 @@ impl ConfirmRequest {
     /// them.
     #[must_use]
     pub fn summary(&self) -> String {
-        let hints = self.foreseen.hints;
+        let hints = self.explanation.hints;
         let question = if hints.is_destructive() {
             "This operation may be destructive. Proceed?"
         } else {
             "This operation needs your consent. Proceed?"
         };
-        let known = match (self.trust, self.foreseen.basis) {
+        let known = match (self.trust, self.explanation.basis) {
             (Trust::Trusted, EffectSource::Asked) => {
                 "the server's answer for these arguments".to_owned()
             }
             (Trust::Trusted, EffectSource::Declared) => "declared by the tool".to_owned(),
             (_, EffectSource::Nothing) => "unclassified".to_owned(),
             (Trust::Untrusted, _) => {
-                format!("reported by an untrusted server: {}", self.foreseen.said.hints.in_words())
+                format!(
+                    "reported by an untrusted server: {}",
+                    self.explanation.said.hints.summary()
+                )
             }
         };
         let preview = self.preview.as_ref().map(|text| format!("\n{text}")).unwrap_or_default();
@@ -80,7 +83,7 @@ impl ConfirmRequest {
             "{} {}{described}\n{} ({known}){undo}{preview}{changed}\n{question}",
             self.tool.name(),
             self.arguments,
-            self.foreseen.in_words(),
+            self.explanation.summary(),
         )
     }
 
@@ -88,10 +91,10 @@ impl ConfirmRequest {
     /// server says so. Only a valid tool name in the text comes from the server.
     #[must_use]
     pub fn undo_in_words(&self) -> Option<String> {
-        if self.foreseen.hints.is_read_only() || self.foreseen.said.hints.is_read_only() {
+        if self.explanation.hints.is_read_only() || self.explanation.said.hints.is_read_only() {
             return None;
         }
-        let words = Undo::in_words(self.tool.undo());
+        let words = Undo::summary(self.tool.undo());
         Some(match self.tool.undo().and_then(Undo::tool) {
             Some(_) if !self.undo_is_listed => {
                 format!("{words} The server lists no tool of that name.")
@@ -140,7 +143,7 @@ impl<'a> SafeCall<'a> {
     }
 
     /// Calls `review` with the explanation before each decision. A host may know more than its policy, such as what its user
-    /// confirmed before. It can require a confirmation with [`Explanation::ask_here`].
+    /// confirmed before. It can require a confirmation with [`Explanation::require_confirmation`].
     pub fn review(
         mut self,
         review: impl FnMut(&KnownTool, &Value, &mut Explanation) + Send + 'static,
@@ -219,19 +222,20 @@ impl<'a> SafeCall<'a> {
         // How often the client left the question to the server, and the server refused.
         let mut changes = 0;
         let result = loop {
-            let mut foreseen = client.foresee_of(&tool, &self.call.arguments).await?;
+            let mut explanation = client.explain_tool(&tool, &self.call.arguments).await?;
             if let Some(review) = &mut self.review {
-                review(&tool, &self.call.arguments, &mut foreseen);
+                review(&tool, &self.call.arguments, &mut explanation);
             }
-            let hints = foreseen.hints;
-            if makes_key.when_foreseen(&foreseen) && self.call.key.is_none() {
+            let hints = explanation.hints;
+            if makes_key.when_explained(&explanation) && self.call.key.is_none() {
                 self.call.make_key();
             }
             // Even if the host would not ask: this exposes a server that announces an approval and runs the call without one.
-            self.call.expects_approval =
-                foreseen.judgement != Verdict::Deny && foreseen.defers && changes < MOST_CHANGES;
+            self.call.expects_approval = explanation.verdict != Verdict::Deny
+                && explanation.defers
+                && changes < MOST_CHANGES;
             if !self.call.expects_approval {
-                self.agree(&tool, foreseen, preview.take(), changes > 0).await?;
+                self.agree(&tool, explanation, preview.take(), changes > 0).await?;
             }
             if let Some(heard) = self.on_send.as_mut().filter(|_| !hints.is_read_only()) {
                 heard(self.call.key.as_ref());
@@ -254,17 +258,17 @@ impl<'a> SafeCall<'a> {
     async fn agree(
         &mut self,
         tool: &Arc<KnownTool>,
-        foreseen: Explanation,
+        explanation: Explanation,
         mut preview: Option<String>,
         decision_changed: bool,
     ) -> Result<(), Error> {
         let client = self.call.client;
-        match foreseen.judgement {
+        match explanation.verdict {
             Verdict::Allow => {}
             Verdict::Deny => return Err(Error::Refused(RefusalSource::Policy)),
             Verdict::Ask => {
                 let Some(confirm) = self.confirm.take() else {
-                    return Err(Error::Refused(RefusalSource::NobodyToAsk));
+                    return Err(Error::Refused(RefusalSource::NoPrompt));
                 };
                 if preview.is_none() {
                     match client.preview_of(tool, &self.call.arguments).await {
@@ -284,7 +288,7 @@ impl<'a> SafeCall<'a> {
                 let proposal = ConfirmRequest {
                     tool: tool.clone(),
                     arguments: arguments.clone(),
-                    foreseen,
+                    explanation,
                     preview,
                     key: self.call.key.clone(),
                     trust: client.trust(),
@@ -318,7 +322,7 @@ enum MakesKey {
     /// Before everything else: the key is an argument, so the evaluation and the confirmation must include it.
     AtOnce,
     /// After the evaluation: the key is sent beside the arguments, and not every call needs one.
-    Foreseen,
+    Explained,
 }
 
 impl MakesKey {
@@ -333,18 +337,18 @@ impl MakesKey {
             // The tool requires the key as an argument.
             Self::AtOnce
         } else if !tool.derives_keys() && (takes || heard) {
-            Self::Foreseen
+            Self::Explained
         } else {
             // The server derives a key itself, or neither the tool nor the host wants one.
             Self::Never
         })
     }
 
-    fn when_foreseen(self, foreseen: &Explanation) -> bool {
+    fn when_explained(self, explanation: &Explanation) -> bool {
         // Not if the server asks for approval of the call. Such a call has a record anyway, which a retry finds as long as it has
         // no other key.
-        let recorded = foreseen.server == Some(Verdict::Ask);
-        self == Self::Foreseen && !foreseen.hints.is_read_only() && !recorded
+        let recorded = explanation.server == Some(Verdict::Ask);
+        self == Self::Explained && !explanation.hints.is_read_only() && !recorded
     }
 }
 

@@ -133,7 +133,7 @@ async fn host_defers_to_a_server_that_needs_approval() {
 async fn grant_before_explain_makes_the_host_confirm() {
     for era in ERAS {
         for tool in TOOLS {
-            for policy in [HostPolicy::default(), HostPolicy::default().keep_answers()] {
+            for policy in [HostPolicy::default(), HostPolicy::default().cache_evaluations()] {
                 let world = World::new();
                 let connect = world.plainly().await.era(era).policy(policy);
                 let client = soon(connect.into_future()).await.unwrap();
@@ -148,7 +148,7 @@ async fn grant_before_explain_makes_the_host_confirm() {
                 assert_eq!((explained.server, explained.defers), (Some(Verdict::Allow), false));
                 let refused = soon(client.call_safely(tool, delete("a")).into_future()).await;
                 let error = refused.unwrap_err();
-                assert!(matches!(error, Error::Refused(RefusalSource::NobodyToAsk)), "{error:?}");
+                assert!(matches!(error, Error::Refused(RefusalSource::NoPrompt)), "{error:?}");
                 assert_eq!(world.runs(), 0, "{era:?} {tool}");
                 let call = client.call_safely(tool, delete("a")).confirm(async |_| true);
                 soon(call.into_future()).await.unwrap();
@@ -183,7 +183,7 @@ async fn grant_between_explain_and_call_makes_the_host_confirm() {
                 let counted = asked.clone();
                 let call = client.call_safely(tool, delete("a")).confirm(async move |proposal| {
                     assert!(proposal.decision_changed);
-                    assert_eq!(proposal.foreseen.server, Some(Verdict::Allow));
+                    assert_eq!(proposal.explanation.server, Some(Verdict::Allow));
                     assert!(proposal.summary().contains("no longer asks for approval"));
                     counted.fetch_add(1, Ordering::SeqCst);
                     says_yes

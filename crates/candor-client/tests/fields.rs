@@ -64,17 +64,17 @@ async fn extra_fields_of_an_answer_reach_the_host() {
         ] {
             let server = server(capabilities.clone(), meta.clone(), said).await;
             let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
-            let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
+            let explanation = soon(client.explain("manage", &json!({}))).await.unwrap();
             assert_eq!(
-                (foreseen.basis, foreseen.hints),
+                (explanation.basis, explanation.hints),
                 (EffectSource::Asked, Hints::READS.closed_world())
             );
-            assert_eq!(&json!(foreseen.fields), expected);
+            assert_eq!(&json!(explanation.fields), expected);
 
             let client = soon(server.client().into_future()).await.unwrap();
-            let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
-            assert_eq!(&json!(foreseen.fields), expected, "of an untrusted server, too");
-            assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask));
+            let explanation = soon(client.explain("manage", &json!({}))).await.unwrap();
+            assert_eq!(&json!(explanation.fields), expected, "of an untrusted server, too");
+            assert_eq!((explanation.hints, explanation.verdict), (Hints::WORST, Verdict::Ask));
         }
     }
 }
@@ -86,9 +86,9 @@ async fn extra_fields_never_make_a_call_safer() {
     said["annotations"] = hints(false);
     let server = server(json!({"tools": {"dynamicAnnotations": true}}), json!({}), said).await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
-    let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
-    assert!(foreseen.hints.is_destructive() && foreseen.judgement == Verdict::Ask);
-    assert_eq!(json!(foreseen.fields), json!({"effect": "reads"}), "a hint is no field");
+    let explanation = soon(client.explain("manage", &json!({}))).await.unwrap();
+    assert!(explanation.hints.is_destructive() && explanation.verdict == Verdict::Ask);
+    assert_eq!(json!(explanation.fields), json!({"effect": "reads"}), "a hint is no field");
 }
 
 #[tokio::test]
@@ -101,9 +101,9 @@ async fn extra_fields_without_an_answer_are_those_of_the_tool() {
     })
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
-    let foreseen = soon(client.explain("manage", &json!({}))).await.unwrap();
-    assert_eq!(foreseen.basis, EffectSource::Declared);
-    assert_eq!(json!(foreseen.fields), json!({"networkAccessHint": true, "title": "Manage"}));
+    let explanation = soon(client.explain("manage", &json!({}))).await.unwrap();
+    assert_eq!(explanation.basis, EffectSource::Declared);
+    assert_eq!(json!(explanation.fields), json!({"networkAccessHint": true, "title": "Manage"}));
 }
 
 #[tokio::test]
@@ -116,13 +116,14 @@ async fn extra_fields_of_our_server_reach_the_host_in_both_eras() {
         }))
     };
     everywhere(server, |way, connect| async move {
-        let connect = connect.trust(Trust::Trusted).policy(HostPolicy::default().keep_answers());
+        let connect =
+            connect.trust(Trust::Trusted).policy(HostPolicy::default().cache_evaluations());
         let client = soon(connect.into_future()).await.expect(&way);
         for local in [true, false, true] {
-            let foreseen =
+            let explanation =
                 soon(client.explain("sync", &json!({"local": local}))).await.expect(&way);
-            assert_eq!(json!(foreseen.fields), json!({"networkAccessHint": !local}), "{way}");
-            assert_eq!(foreseen.hints.is_read_only(), local, "{way}");
+            assert_eq!(json!(explanation.fields), json!({"networkAccessHint": !local}), "{way}");
+            assert_eq!(explanation.hints.is_read_only(), local, "{way}");
         }
     })
     .await;

@@ -97,7 +97,7 @@ async fn cached_answer_is_dropped_when_the_tools_change() {
                 true => over_pipes(engine, &asked),
             };
             let connect = connect.era(era).trust(Trust::Trusted);
-            let connect = connect.policy(HostPolicy::default().keep_answers());
+            let connect = connect.policy(HostPolicy::default().cache_evaluations());
             let client = soon(connect.into_future()).await.expect(&way);
             let mut listening = soon(client.listen(Interest::new().lists())).await.expect(&way);
             let mut changed = async || {
@@ -109,9 +109,9 @@ async fn cached_answer_is_dropped_when_the_tools_change() {
             let read = json!({"action": "read"});
             for asked_by_now in [1, 2] {
                 for again in 0..3 {
-                    let foreseen = soon(client.explain("manage", &read)).await.expect(&way);
+                    let explanation = soon(client.explain("manage", &read)).await.expect(&way);
                     assert_eq!(
-                        (foreseen.basis, foreseen.hints),
+                        (explanation.basis, explanation.hints),
                         (EffectSource::Asked, Hints::READS)
                     );
                     let times = asked.load(Ordering::SeqCst);

@@ -65,7 +65,7 @@ async fn preview_is_part_of_the_confirmation() {
             let before = runs.0.load(Ordering::SeqCst);
             let arguments = json!({"table": "users"});
             let refused = soon(client.call_safely(tool, arguments.clone()).into_future()).await;
-            assert!(matches!(refused, Err(Error::Refused(RefusalSource::NobodyToAsk))), "{way}");
+            assert!(matches!(refused, Err(Error::Refused(RefusalSource::NoPrompt))), "{way}");
 
             let shown = Arc::new(Mutex::new(None));
             let (ours, counted) = (shown.clone(), runs.clone());

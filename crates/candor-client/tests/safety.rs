@@ -124,7 +124,7 @@ async fn confirmed_delete_is_called_with_the_arguments_shown() {
     let (asked, called) = (server.asked("tools/annotations"), server.asked("tools/call"));
     assert_eq!(asked[0].params["arguments"], *proposal.arguments);
     assert_eq!(called[0].params["arguments"], *proposal.arguments);
-    assert_eq!(proposal.foreseen.basis, EffectSource::Asked);
+    assert_eq!(proposal.explanation.basis, EffectSource::Asked);
     assert_eq!(proposal.fingerprint().len(), 64);
 
     // The fingerprint ignores the order of arguments, but not their values.
@@ -149,7 +149,7 @@ async fn declined_confirmation_sends_no_call() {
     assert_eq!(error.to_string(), "User cancelled destructive operation");
     assert!(!error.may_have_run());
     let nobody = soon(client.call_safely("manage", delete()).into_future()).await;
-    assert!(matches!(nobody, Err(Error::Refused(RefusalSource::NobodyToAsk))));
+    assert!(matches!(nobody, Err(Error::Refused(RefusalSource::NoPrompt))));
     assert!(server.asked("tools/call").is_empty());
 }
 
@@ -195,9 +195,9 @@ async fn missing_hints_count_as_the_worst_case() {
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for tool in ["bare", "empty", "writes"] {
-        let foreseen = soon(client.explain(tool, &json!({}))).await.unwrap();
-        assert_eq!(foreseen.hints, Hints::WORST, "{tool}");
-        assert_eq!(foreseen.judgement, Verdict::Ask, "{tool}");
+        let explanation = soon(client.explain(tool, &json!({}))).await.unwrap();
+        assert_eq!(explanation.hints, Hints::WORST, "{tool}");
+        assert_eq!(explanation.verdict, Verdict::Ask, "{tool}");
     }
 }
 
@@ -213,9 +213,9 @@ async fn missing_hints_in_an_answer_count_as_the_worst_case() {
     })
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
-    let foreseen = soon(client.explain("manage", &read())).await.unwrap();
-    assert_eq!((foreseen.basis, foreseen.hints), (EffectSource::Asked, Hints::WORST));
-    assert_eq!(foreseen.judgement, Verdict::Ask);
+    let explanation = soon(client.explain("manage", &read())).await.unwrap();
+    assert_eq!((explanation.basis, explanation.hints), (EffectSource::Asked, Hints::WORST));
+    assert_eq!(explanation.verdict, Verdict::Ask);
 }
 
 #[tokio::test]
@@ -237,8 +237,8 @@ async fn failed_evaluation_falls_back_to_declared_hints() {
     let words = "WARN message=Failed to get dynamic annotations, using static tool=manage";
     assert!(matches!(&warned[..], [line] if line.starts_with(words)), "{warned:?}");
     let shown = shown.lock().unwrap();
-    assert_eq!(shown[0].foreseen.basis, EffectSource::Declared);
-    assert!(shown[0].foreseen.failed.is_some());
+    assert_eq!(shown[0].explanation.basis, EffectSource::Declared);
+    assert!(shown[0].explanation.failed.is_some());
     assert_eq!(server.asked("tools/annotations").len(), 4, "asked again first");
 }
 
@@ -254,15 +254,15 @@ async fn failed_evaluation_of_an_unclassified_tool_is_an_error() {
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     let (_, confirm) = person(true);
     let told = soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await;
-    assert!(matches!(told, Err(Error::Unforeseeable { .. })), "{told:?}");
+    assert!(matches!(told, Err(Error::EffectUnknown { .. })), "{told:?}");
     assert!(server.asked("tools/call").is_empty());
 
-    let policy = HostPolicy::default().proceed_unforeseen();
+    let policy = HostPolicy::default().proceed_unevaluated();
     let client =
         soon(server.client().trust(Trust::Trusted).policy(policy).into_future()).await.unwrap();
     let (shown, confirm) = person(true);
     soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
-    assert_eq!(shown.lock().unwrap()[0].foreseen.hints, Hints::WORST, "as the worst case");
+    assert_eq!(shown.lock().unwrap()[0].explanation.hints, Hints::WORST, "as the worst case");
 }
 
 #[tokio::test]
@@ -278,7 +278,7 @@ async fn refused_evaluation_falls_back_to_declared_hints() {
         let client = soon(client.into_future()).await.unwrap();
         let (shown, confirm) = person(true);
         soon(client.call_safely("manage", read()).confirm(confirm).into_future()).await.unwrap();
-        let shown = shown.lock().unwrap().remove(0).foreseen;
+        let shown = shown.lock().unwrap().remove(0).explanation;
         assert_eq!((shown.hints, shown.basis), (Hints::WORST, EffectSource::Declared));
         assert!(matches!(shown.failed, Some(Error::Server(error)) if error.code() == code));
         assert_eq!(server.asked("tools/annotations").len(), times);
@@ -294,9 +294,10 @@ async fn review_hook_can_require_confirmation() {
     })
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
-    let call = || client.call_safely("reads", json!({})).review(|_, _, call| call.ask_here());
+    let call =
+        || client.call_safely("reads", json!({})).review(|_, _, call| call.require_confirmation());
     let told = soon(call().into_future()).await;
-    assert!(matches!(told, Err(Error::Refused(RefusalSource::NobodyToAsk))), "{told:?}");
+    assert!(matches!(told, Err(Error::Refused(RefusalSource::NoPrompt))), "{told:?}");
     let (shown, confirm) = person(true);
     soon(call().confirm(confirm).into_future()).await.unwrap();
     assert_eq!((shown.lock().unwrap().len(), server.asked("tools/call").len()), (1, 1));
@@ -321,8 +322,12 @@ async fn untrusted_server_counts_as_the_worst_case() {
     let client = soon(server.client().into_future()).await.unwrap();
     assert_eq!(client.trust(), Trust::Untrusted, "by default");
     for tool in ["delete_everything", "send_secrets", "manage"] {
-        let foreseen = soon(client.explain(tool, &delete())).await.unwrap();
-        assert_eq!((foreseen.hints, foreseen.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
+        let explanation = soon(client.explain(tool, &delete())).await.unwrap();
+        assert_eq!(
+            (explanation.hints, explanation.verdict),
+            (Hints::WORST, Verdict::Ask),
+            "{tool}"
+        );
         let refused = soon(client.call_safely(tool, delete()).into_future()).await;
         assert!(matches!(refused, Err(Error::Refused(_))), "{tool}");
     }
@@ -374,7 +379,7 @@ async fn evaluated_effect_riskier_than_declared_counts() {
     let log = log::Log::capture();
     for tool in ["resolvable", "dynamic"] {
         let explained = soon(client.explain(tool, &json!({}))).await.unwrap();
-        assert_eq!((explained.hints, explained.judgement), (Hints::WORST, Verdict::Ask), "{tool}");
+        assert_eq!((explained.hints, explained.verdict), (Hints::WORST, Verdict::Ask), "{tool}");
         let warned = log.take();
         let words =
             format!("WARN message=the server answers more than the tool declares tool={tool}");
@@ -408,9 +413,9 @@ async fn invalid_resolve_answer_falls_back_to_declared_hints() {
     .await;
     let client = soon(server.client().trust(Trust::Trusted).into_future()).await.unwrap();
     for _ in 0..3 {
-        let foreseen = soon(client.explain("t", &json!({}))).await.unwrap();
-        assert_eq!(foreseen.basis, EffectSource::Declared);
-        assert!(foreseen.hints.is_destructive() && foreseen.failed.is_some());
+        let explanation = soon(client.explain("t", &json!({}))).await.unwrap();
+        assert_eq!(explanation.basis, EffectSource::Declared);
+        assert!(explanation.hints.is_destructive() && explanation.failed.is_some());
     }
 }
 
@@ -436,8 +441,8 @@ async fn identical_concurrent_evaluations_share_one_request() {
         (json!({"path": "a", "action": "read"}), json!({"action": "read", "path": "a"}));
     let questions =
         (0..20).map(|n| client.explain("manage", if n % 2 == 0 { &one } else { &other }));
-    for foreseen in soon(futures_util::future::join_all(questions)).await {
-        assert!(foreseen.unwrap().hints.is_read_only());
+    for explanation in soon(futures_util::future::join_all(questions)).await {
+        assert!(explanation.unwrap().hints.is_read_only());
     }
     assert_eq!(asked.load(Ordering::SeqCst), 1);
     // A later evaluation is a new request, and so are other arguments.
@@ -461,7 +466,7 @@ async fn effect_table_answers_are_cached_only_if_the_host_opts_in() {
         other => panic!("{other}"),
     })
     .await;
-    let keeping = HostPolicy::default().keep_answers();
+    let keeping = HostPolicy::default().cache_evaluations();
     let asked = || server.asked("tools/annotations").len();
     let client = soon(server.client().trust(Trust::Trusted).policy(keeping.clone()).into_future())
         .await
@@ -473,9 +478,9 @@ async fn effect_table_answers_are_cached_only_if_the_host_opts_in() {
         ("table", delete(), 2),
         ("table", read(), 2),
     ] {
-        let foreseen = soon(client.explain(tool, &arguments)).await.unwrap();
-        assert_eq!(foreseen.hints.is_read_only(), arguments["action"] == "read");
-        assert_eq!((foreseen.basis, asked()), (EffectSource::Asked, questions), "{arguments}");
+        let explanation = soon(client.explain(tool, &arguments)).await.unwrap();
+        assert_eq!(explanation.hints.is_read_only(), arguments["action"] == "read");
+        assert_eq!((explanation.basis, asked()), (EffectSource::Asked, questions), "{arguments}");
     }
     // The table has changed. A tool without a table may answer differently each time.
     for (tool, questions) in [("table", 3), ("table", 3), ("manage", 4), ("manage", 5)] {
@@ -567,7 +572,7 @@ async fn skipped_evaluation_leaves_the_declared_hints() {
         let client = server.client().trust(Trust::Trusted).policy(policy);
         let client = soon(client.into_future()).await.unwrap();
         let explained = soon(client.explain("manage", &delete())).await.unwrap();
-        assert_eq!(explained.judgement, verdict);
+        assert_eq!(explained.verdict, verdict);
         assert_eq!(server.asked("tools/annotations").len(), questions);
     }
 }

@@ -1,4 +1,4 @@
-//! The whole path, thin: connect, list, foresee, call, read, in both eras over both transports.
+//! The whole path, thin: connect, list, explain, call, read, in both eras over both transports.
 
 mod common;
 

@@ -44,7 +44,7 @@ impl Kind {
         }
     }
 
-    pub(crate) fn in_words(self) -> &'static str {
+    pub(crate) fn summary(self) -> &'static str {
         match self {
             Self::File => "a file",
             Self::Folder => "a folder",

@@ -114,14 +114,17 @@ impl fmt::Display for FileError {
             Self::NotAFile(p, Kind::Folder) => {
                 write!(f, "`{p}` is a folder, not a file; name a file in it")
             }
-            Self::NotAFile(p, kind) => write!(f, "`{p}` is {}, not a file", kind.in_words()),
+            Self::NotAFile(p, kind) => write!(f, "`{p}` is {}, not a file", kind.summary()),
             Self::NotAFolder(p) => write!(f, "`{p}` is not a folder, or leads through a file"),
             Self::TooLarge { place, size, limit } => {
                 write!(f, "`{place}` is too large: {size} bytes, and {limit} are allowed")
             }
             Self::NotText(p) => write!(f, "`{p}` is not text; read it as bytes"),
             Self::Exists(p) => {
-                write!(f, "`{p}` exists already; choose another name, or say that it is replaced")
+                write!(
+                    f,
+                    "`{p}` exists already; choose another name, or use the action that replaces it"
+                )
             }
             Self::NotEmpty(p) => write!(
                 f,

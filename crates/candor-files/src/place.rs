@@ -311,10 +311,10 @@ impl fmt::Display for PathError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Absolute => f.write_str(
-                "the path is absolute; write it from this folder on, such as `notes/today.md`",
+                "the path is absolute; write it relative to this folder, such as `notes/today.md`",
             ),
             Self::Parent => f.write_str(
-                "the path goes up with `..`; write where it leads to, from this folder on",
+                "the path contains `..`; write the resolved path, relative to this folder",
             ),
             Self::Nul => f.write_str("the path holds a NUL character; leave it out"),
             Self::Empty => f.write_str("a name in the path is empty or `.`; leave that part out"),

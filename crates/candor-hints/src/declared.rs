@@ -66,7 +66,7 @@ impl DeclaredHints {
             let by_hints = Effect::from_hints(read_only, self.destructive.unwrap_or(true));
             let mut hints = Hints::from_effect(by_hints.refined_by(self.effect));
             if self.idempotent == Some(true) {
-                hints = hints.repeatable();
+                hints = hints.idempotent();
             }
             if self.open_world == Some(false) { hints.closed_world() } else { hints }
         };
@@ -119,11 +119,11 @@ mod tests {
         let destructive = Hints::new(false, true, true, false);
         assert_eq!(
             effect(destructive, Effect::Changes),
-            Hints::CHANGES.repeatable().closed_world()
+            Hints::CHANGES.idempotent().closed_world()
         );
         assert_eq!(
             effect(destructive, Effect::Deletes),
-            Hints::DELETES.repeatable().closed_world()
+            Hints::DELETES.idempotent().closed_world()
         );
         for milder in [Effect::Reads, Effect::Adds] {
             assert_eq!(effect(destructive, milder), destructive);

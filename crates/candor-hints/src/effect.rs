@@ -106,14 +106,14 @@ impl Effect {
         }
     }
 
-    /// Reads a line of [`Hints::in_words`]: the effect, and the rest of the line. `None` for other words.
+    /// Reads a line of [`Hints::summary`]: the effect, and the rest of the line. `None` for other words.
     ///
     /// A ledger stores such lines, so lines of earlier versions are read as well.
     ///
     /// ```
     /// use candor_hints::{Effect, Hints};
     ///
-    /// let words = Hints::DELETES.repeatable().closed_world().in_words();
+    /// let words = Hints::DELETES.idempotent().closed_world().summary();
     /// let rest = "safe to retry · local";
     /// assert_eq!(Effect::of_words(&words), Some((Effect::Deletes, rest)));
     /// assert_eq!(Effect::of_words("DELETES · repeatable · stays local"), Some((Effect::Deletes, rest)));
@@ -170,19 +170,19 @@ impl EffectiveHints {
         self.sources == [HintSource::Default; 4] && self.hints == Hints::WORST
     }
 
-    /// Returns the line of [`Hints::in_words`], or [`UNCLASSIFIED`].
+    /// Returns the line of [`Hints::summary`], or [`UNCLASSIFIED`].
     ///
     /// An assumption must not read like the tool's own declaration.
     #[must_use]
-    pub fn in_words(&self) -> String {
-        if self.is_unclassified() { UNCLASSIFIED.to_owned() } else { self.hints.in_words() }
+    pub fn summary(&self) -> String {
+        if self.is_unclassified() { UNCLASSIFIED.to_owned() } else { self.hints.summary() }
     }
 }
 
 impl Hints {
     /// Returns a line of words: `Deletes · safe to retry · local`. [`Effect::of_words`] reads it.
     #[must_use]
-    pub fn in_words(self) -> String {
+    pub fn summary(self) -> String {
         [self.effect().label(), self.retry(), self.reach()].join(BETWEEN)
     }
 
@@ -209,14 +209,14 @@ impl fmt::Display for Effect {
 impl EffectTable {
     /// Returns the rows in words for users, one line each: `action is "read": Reads · safe to retry · local`.
     #[must_use]
-    pub fn in_words(&self) -> Vec<String> {
+    pub fn summary(&self) -> Vec<String> {
         let mut lines: Vec<String> = self
             .rows()
             .iter()
-            .map(|row| format!("{}: {}", row.condition(), self.in_world(row.hints()).in_words()))
+            .map(|row| format!("{}: {}", row.condition(), self.in_world(row.hints()).summary()))
             .collect();
         if !self.is_exhaustive() {
-            lines.push(format!("otherwise: {}", self.unknown().in_words()));
+            lines.push(format!("otherwise: {}", self.unknown().summary()));
         }
         lines
     }
@@ -261,7 +261,7 @@ mod tests {
 
     #[test]
     fn assumed_effect_does_not_read_like_a_declared_one() {
-        let words = |declared: DeclaredHints| declared.effective().in_words();
+        let words = |declared: DeclaredHints| declared.effective().summary();
         assert_eq!(words(DeclaredHints::default()), UNCLASSIFIED);
         let local = DeclaredHints { open_world: Some(false), ..DeclaredHints::default() };
         assert_eq!(words(local), "May change or delete · not safe to retry · local");
@@ -275,15 +275,15 @@ mod tests {
 
     #[test]
     fn summary_uses_the_words_of_the_console_and_the_cli() {
-        assert_eq!(Hints::READS.closed_world().in_words(), "Reads · safe to retry · local");
-        assert_eq!(Hints::ADDS.in_words(), "Adds · not safe to retry · external");
+        assert_eq!(Hints::READS.closed_world().summary(), "Reads · safe to retry · local");
+        assert_eq!(Hints::ADDS.summary(), "Adds · not safe to retry · external");
         assert_eq!(
-            Hints::DELETES.repeatable().closed_world().in_words(),
+            Hints::DELETES.idempotent().closed_world().summary(),
             "Deletes · safe to retry · local"
         );
-        assert_eq!(Hints::CHANGES.closed_world().in_words(), "Changes · not safe to retry · local");
+        assert_eq!(Hints::CHANGES.closed_world().summary(), "Changes · not safe to retry · local");
         assert_eq!(
-            Hints::new(false, true, true, true).in_words(),
+            Hints::new(false, true, true, true).summary(),
             "May change or delete · safe to retry · external"
         );
         assert_eq!(
@@ -296,8 +296,8 @@ mod tests {
     fn effect_parses_from_its_summary() {
         for effect in Effect::ALL {
             assert_eq!(Effect::from_word(effect.as_str()), Some(effect));
-            for hints in [Hints::from_effect(effect), Hints::from_effect(effect).repeatable()] {
-                let words = hints.closed_world().in_words();
+            for hints in [Hints::from_effect(effect), Hints::from_effect(effect).idempotent()] {
+                let words = hints.closed_world().summary();
                 let (read, rest) = Effect::of_words(&words).unwrap();
                 assert_eq!(read, effect, "{words}");
                 assert_eq!(rest.starts_with("safe"), hints.is_idempotent(), "{words}");
@@ -348,10 +348,10 @@ mod tests {
             )
             .row(
                 EffectRow::when("size", Condition::Range(None, Some(10.0)))
-                    .then(Hints::CHANGES.repeatable()),
+                    .then(Hints::CHANGES.idempotent()),
             );
         assert_eq!(
-            table.in_words(),
+            table.summary(),
             [
                 r#"request.method is "GET": Reads · safe to retry · external"#,
                 r#"request.method is "POST" or "PUT" and path is like /repos/*/*: Adds · not safe to retry · external"#,
@@ -361,6 +361,6 @@ mod tests {
         );
         let closed =
             EffectTable::new().row(EffectRow::otherwise(Hints::READS)).closed_world().exhaustive();
-        assert_eq!(closed.in_words(), ["otherwise: Reads · safe to retry · local"]);
+        assert_eq!(closed.summary(), ["otherwise: Reads · safe to retry · local"]);
     }
 }

@@ -14,7 +14,7 @@ use crate::effect::Effect;
 /// use candor_hints::Hints;
 ///
 /// let append = Hints::ADDS.closed_world();
-/// let replace = Hints::CHANGES.repeatable().closed_world();
+/// let replace = Hints::CHANGES.idempotent().closed_world();
 /// assert!(Hints::READS.closed_world().is_at_most(append));
 /// // Either of the two: it may change something, and a second call may have a further effect.
 /// assert_eq!(append.join(replace), Hints::CHANGES.closed_world());
@@ -69,7 +69,7 @@ impl Hints {
 
     /// Marks the call as safe to retry: a second call with the same arguments has no further effect.
     #[must_use]
-    pub const fn repeatable(mut self) -> Self {
+    pub const fn idempotent(mut self) -> Self {
         self.idempotent = true;
         self
     }
@@ -165,7 +165,7 @@ pub(crate) mod tests {
         (0..Effect::ALL.len(), any::<[bool; 2]>()).prop_map(|(effect, [idempotent, open])| {
             let mut hints = Hints::from_effect(Effect::ALL[effect]);
             if idempotent {
-                hints = hints.repeatable();
+                hints = hints.idempotent();
             }
             if open { hints } else { hints.closed_world() }
         })
@@ -179,7 +179,7 @@ pub(crate) mod tests {
         assert_eq!(all.map(Hints::is_idempotent), [true, false, false, false, false]);
         // An effect does not depend on whether a call is safe to retry.
         for hints in all {
-            assert_eq!(hints.repeatable().effect(), hints.effect());
+            assert_eq!(hints.idempotent().effect(), hints.effect());
         }
     }
 
@@ -204,14 +204,14 @@ pub(crate) mod tests {
 
         #[test]
         fn hints_never_contradict_themselves(a in any_hints(), b in any_hints()) {
-            for hints in [a, a.join(b), a.repeatable(), a.closed_world()] {
+            for hints in [a, a.join(b), a.idempotent(), a.closed_world()] {
                 prop_assert!(!hints.is_read_only() || (hints.is_idempotent() && !hints.is_destructive()));
             }
         }
 
         #[test]
         fn idempotent_and_local_hints_are_only_safer(a in any_hints()) {
-            prop_assert!(a.repeatable().is_at_most(a) && a.closed_world().is_at_most(a));
+            prop_assert!(a.idempotent().is_at_most(a) && a.closed_world().is_at_most(a));
         }
     }
 }

@@ -14,7 +14,7 @@
 //!
 //! let table = EffectTable::new()
 //!     .row(EffectRow::when("/action", Condition::equals("read")).then(Hints::READS))
-//!     .row(EffectRow::when("/action", Condition::equals("delete")).then(Hints::DELETES.repeatable()))
+//!     .row(EffectRow::when("/action", Condition::equals("delete")).then(Hints::DELETES.idempotent()))
 //!     .closed_world();
 //! assert!(table.of(&json!({"action": "read"})).is_read_only());
 //! assert!(table.of(&json!({"action": "delete"})).is_destructive());

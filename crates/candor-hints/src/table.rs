@@ -292,8 +292,8 @@ mod tests {
         EffectTable::new()
             .row(row("read", Hints::READS))
             .row(row("append", Hints::ADDS))
-            .row(row("replace", Hints::CHANGES.repeatable()))
-            .row(row("delete", Hints::DELETES.repeatable()))
+            .row(row("replace", Hints::CHANGES.idempotent()))
+            .row(row("delete", Hints::DELETES.idempotent()))
             .closed_world()
     }
 
@@ -302,8 +302,8 @@ mod tests {
         let of = |action: &str| files().of(&json!({"path": "a", "action": action}));
         assert_eq!(of("read"), Hints::new(true, false, true, false));
         assert_eq!(of("append"), Hints::new(false, false, false, false));
-        assert_eq!(of("replace"), Hints::CHANGES.repeatable().closed_world());
-        assert_eq!(of("delete"), Hints::DELETES.repeatable().closed_world());
+        assert_eq!(of("replace"), Hints::CHANGES.idempotent().closed_world());
+        assert_eq!(of("delete"), Hints::DELETES.idempotent().closed_world());
         assert_eq!(of("shred"), Hints::new(false, true, false, false));
     }
 

@@ -57,7 +57,7 @@ pub(crate) struct Columns {
 pub(crate) enum StartReasonName {
     First,
     NothingHappened,
-    ByNature,
+    Idempotent,
     Operator,
 }
 
@@ -66,13 +66,13 @@ impl StartReasonName {
         match self {
             Self::First => "first",
             Self::NothingHappened => "nothing_happened",
-            Self::ByNature => "by_nature",
+            Self::Idempotent => "by_nature",
             Self::Operator => "operator",
         }
     }
 
     pub(crate) fn from_word(word: &str) -> Option<Self> {
-        [Self::First, Self::NothingHappened, Self::ByNature, Self::Operator]
+        [Self::First, Self::NothingHappened, Self::Idempotent, Self::Operator]
             .into_iter()
             .find(|license| license.as_str() == word)
     }
@@ -216,10 +216,10 @@ impl Columns {
         self.license = Some(match license {
             StartReason::First => StartReasonName::First,
             StartReason::NothingHappened => StartReasonName::NothingHappened,
-            StartReason::ByNature { reason, since } => {
+            StartReason::Idempotent { reason, since } => {
                 self.reason = Some(*reason);
                 self.since = Some(since.0);
-                StartReasonName::ByNature
+                StartReasonName::Idempotent
             }
             StartReason::Operator { by, started_by } => {
                 self.by_whom = Some(by.clone());
@@ -233,8 +233,8 @@ impl Columns {
         Some(match self.license? {
             StartReasonName::First => StartReason::First,
             StartReasonName::NothingHappened => StartReason::NothingHappened,
-            StartReasonName::ByNature => {
-                StartReason::ByNature { reason: self.reason?, since: Moment(self.since?) }
+            StartReasonName::Idempotent => {
+                StartReason::Idempotent { reason: self.reason?, since: Moment(self.since?) }
             }
             StartReasonName::Operator => {
                 StartReason::Operator { by: self.by_whom?, started_by: self.started_by.map(Owner) }

@@ -21,7 +21,7 @@ pub enum Event {
         /// What the reviewer sees.
         asked: Arc<[u8]>,
         /// Whether the call is safe to retry by its effect.
-        by_nature: bool,
+        idempotent: bool,
         /// Whether the call has no key. Its record is then named after the caller, the tool and the arguments, and no
         /// caller's key can have that name. A call that ended is not replayed, because this is another call: its record is
         /// used again.
@@ -46,7 +46,7 @@ pub enum Event {
         /// The owner that would start it: a new one for each claim.
         owner: Owner,
         /// Whether the call is safe to retry by its effect.
-        by_nature: bool,
+        idempotent: bool,
     },
     /// Claims and starts a call in one write: [`Event::Claim`] and [`Event::Dispatch`], for an owner that has nothing to do
     /// in between. The reply is [`EventReply::Started`], or what a claim would receive.
@@ -56,7 +56,7 @@ pub enum Event {
         /// The owner that would start it: a new one for each start.
         owner: Owner,
         /// Whether the call is safe to retry by its effect.
-        by_nature: bool,
+        idempotent: bool,
         /// The binding of the approval that the start needs and uses up. `None` if it needs no approval.
         approval: Option<Binding>,
     },
@@ -164,7 +164,7 @@ pub enum Review {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub enum RetryReason {
     /// The call is safe to retry by its effect.
-    ByNature,
+    Idempotent,
     /// The call reported that nothing had happened.
     NothingHappened,
 }

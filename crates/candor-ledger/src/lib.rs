@@ -42,7 +42,7 @@
 //!
 //! // The start is durable before the handler runs. An owner that must prepare first (connect, wait for other calls) sends
 //! // `Claim`, prepares, and then sends `Dispatch`.
-//! let EventReply::Started { fence, .. } = say(Event::Start { fingerprint, owner, by_nature: false, approval: None }).await? else {
+//! let EventReply::Started { fence, .. } = say(Event::Start { fingerprint, owner, idempotent: false, approval: None }).await? else {
 //!     return Ok(()); // a replay, a call in flight, an unknown outcome, …: nothing starts
 //! };
 //! let holder = Holder { owner, fence };
@@ -72,7 +72,7 @@
 //! # };
 //! let say = |event| store.apply(&id, event, AuditContext::default());
 //! let asked = b"Delete invoice 4711?"[..].into();
-//! let ask = Event::Ask { fingerprint, binding, asked, by_nature: false, keyless: false };
+//! let ask = Event::Ask { fingerprint, binding, asked, idempotent: false, keyless: false };
 //! let EventReply::Waiting { fence, .. } = say(ask).await? else { return Ok(()) };
 //!
 //! // A reviewer reads the pending request, and decides on exactly this request.
@@ -81,7 +81,7 @@
 //! assert_eq!(question, RequestVersion { fence, fingerprint, binding });
 //! say(Event::Decide { question, by: "olga".into(), via: ApprovalChannel::Operator, decision: Review::Approve }).await?;
 //!
-//! let start = || Event::Start { fingerprint, owner: Owner([1; 16]), by_nature: false, approval: Some(binding) };
+//! let start = || Event::Start { fingerprint, owner: Owner([1; 16]), idempotent: false, approval: Some(binding) };
 //! assert!(matches!(say(start()).await?, EventReply::Started { .. }));
 //! assert!(matches!(say(start()).await?, EventReply::InFlight { .. }));
 //! # Ok(()) }

@@ -204,11 +204,11 @@ impl Store for MemoryStore {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>> {
         let tables = lock(&self.tables);
         let record = tables.records.get(&id.digest()).map(|(.., record)| record);
-        ready(Ok(machine::recall(record, fingerprint, by_nature, self.now(), &self.rules)))
+        ready(Ok(machine::recall(record, fingerprint, idempotent, self.now(), &self.rules)))
     }
 
     fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {

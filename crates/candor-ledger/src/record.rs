@@ -16,7 +16,7 @@ pub struct Record {
     /// The number of attempts so far.
     pub attempt: u32,
     /// Whether the call of the last claim or request is safe to retry *by its effect*, and not merely because of its key.
-    pub by_nature: bool,
+    pub idempotent: bool,
     /// When the key was first seen.
     pub created: Moment,
     /// When the record was last written. Time never goes back within a record, even if the clock does. A clock that is set
@@ -227,7 +227,7 @@ pub enum StartReason {
     /// It started, but the call itself reported that nothing had happened.
     NothingHappened,
     /// It started, and its call is safe to retry. Valid only for a claim that is also safe to retry.
-    ByNature {
+    Idempotent {
         /// Why the outcome stays unknown if the call is not started again.
         reason: UnknownReason,
         /// When the outcome became unknown.

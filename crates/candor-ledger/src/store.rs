@@ -39,7 +39,7 @@ pub trait Store: Send + Sync {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>>;
 
     /// Writes an audit row for a call that has no record.

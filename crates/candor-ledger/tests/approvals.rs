@@ -21,12 +21,12 @@ fn oldest() -> Page {
 
 fn ask_for(binding: Binding) -> Event {
     let asked = b"may it?"[..].into();
-    Event::Ask { fingerprint: SAME, binding, asked, by_nature: false, keyless: false }
+    Event::Ask { fingerprint: SAME, binding, asked, idempotent: false, keyless: false }
 }
 
 fn ask_without_a_key() -> Event {
     let asked = b"may it?"[..].into();
-    Event::Ask { fingerprint: SAME, binding: POLICY, asked, by_nature: false, keyless: true }
+    Event::Ask { fingerprint: SAME, binding: POLICY, asked, idempotent: false, keyless: true }
 }
 
 async fn events(store: &dyn Store, id: &RecordId) -> Vec<String> {
@@ -57,7 +57,7 @@ fn approval_is_used_once_and_the_start_names_its_reviewer() {
         let start = |owner| Event::Start {
             fingerprint: SAME,
             owner,
-            by_nature: false,
+            idempotent: false,
             approval: Some(POLICY),
         };
         let EventReply::Started { fence, attempt: 1 } = say(store, &id("a"), start(owner)).await
@@ -146,7 +146,7 @@ fn review_of_an_outdated_request_is_refused() {
             fingerprint: Fingerprint([9; 32]),
             binding: POLICY,
             asked: b"something else?"[..].into(),
-            by_nature: false,
+            idempotent: false,
             keyless: false,
         };
         let EventReply::Waiting { fence, .. } = say(store, &id("a"), other).await else { panic!() };
@@ -166,7 +166,7 @@ fn approval_is_void_after_its_binding_changes() {
         let now = |approval| Event::Start {
             fingerprint: SAME,
             owner: Owner([1; 16]),
-            by_nature: false,
+            idempotent: false,
             approval: Some(approval),
         };
         assert_eq!(say(store, &id("a"), now(changed)).await, EventReply::NotApproved);
@@ -203,11 +203,11 @@ fn denial_holds_until_it_expires() {
         let store = &*told.store;
         let question = asked(store, &id("a")).await;
         assert_eq!(say(store, &id("a"), decide(question, deny())).await, EventReply::Done);
-        let claim = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let claim = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
         let free = Event::Start {
             fingerprint: SAME,
             owner: Owner([1; 16]),
-            by_nature: false,
+            idempotent: false,
             approval: None,
         };
         let again = [ask("please?"), ask_without_a_key(), start(), claim.clone(), free];
@@ -265,8 +265,12 @@ fn call_without_a_key_needs_a_new_approval_for_every_run() {
             let approved = say(store, &id, ask_without_a_key()).await;
             assert!(matches!(approved, EventReply::Approved { .. }), "{how}");
             let owner = Owner::random().unwrap();
-            let start =
-                Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(POLICY) };
+            let start = Event::Start {
+                fingerprint: SAME,
+                owner,
+                idempotent: false,
+                approval: Some(POLICY),
+            };
             let EventReply::Started { fence, attempt: 1 } = say(store, &id, start.clone()).await
             else {
                 panic!("{how}")
@@ -303,15 +307,15 @@ fn denial_keeps_an_unknown_outcome_unknown() {
     on_each(&LedgerLimits::default(), async |told| {
         let store = &*told.store;
         let owner = Owner([1; 16]);
-        let first = Event::Start { fingerprint: SAME, owner, by_nature: true, approval: None };
+        let first = Event::Start { fingerprint: SAME, owner, idempotent: true, approval: None };
         let EventReply::Started { fence, .. } = say(store, &id("a"), first).await else { panic!() };
         let holder = Holder { owner, fence };
         say(store, &id("a"), Event::Unknown { holder, reason: UnknownReason::Stopped }).await;
-        let again = |by_nature| Event::Ask {
+        let again = |idempotent| Event::Ask {
             fingerprint: SAME,
             binding: POLICY,
             asked: b"once more?"[..].into(),
-            by_nature,
+            idempotent,
             keyless: false,
         };
         // A call that is not safe to retry makes no request.
@@ -339,7 +343,7 @@ fn denial_keeps_an_unknown_outcome_unknown() {
         let answer = say(store, &id("a"), start()).await;
         assert!(matches!(answer, EventReply::OutcomeUnknown { .. }));
         let harmless =
-            Event::Start { fingerprint: SAME, owner, by_nature: true, approval: Some(POLICY) };
+            Event::Start { fingerprint: SAME, owner, idempotent: true, approval: Some(POLICY) };
         let answer = say(store, &id("a"), harmless).await;
         assert!(matches!(answer, EventReply::Started { attempt: 2, .. }));
     });
@@ -358,7 +362,7 @@ fn call_that_needs_no_approval_starts_despite_a_pending_request() {
             let free = Event::Start {
                 fingerprint: SAME,
                 owner: Owner([1; 16]),
-                by_nature: false,
+                idempotent: false,
                 approval: None,
             };
             let started = say(store, &id(key), free).await;

@@ -21,7 +21,7 @@ fn key_with_other_arguments_is_refused() {
         let other = Event::Claim {
             fingerprint: Fingerprint([8; 32]),
             owner: Owner([1; 16]),
-            by_nature: false,
+            idempotent: false,
         };
         assert_eq!(say(&*told.store, &id("a"), other).await, EventReply::KeyReused);
     });
@@ -163,7 +163,7 @@ fn record_quota_of_one_principal_does_not_affect_others() {
         let store = &*told.store;
         call(store, &id("a"), "x").await;
         call(store, &id("b"), "x").await;
-        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
         let refused = store.apply(&id("c"), event, AuditContext::default()).await;
         assert_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
         assert!(matches!(claim(store, &id("a")).await, Err(EventReply::Replay { .. })));
@@ -180,7 +180,7 @@ fn record_quota_of_one_principal_does_not_affect_others() {
             fingerprint: SAME,
             binding: Binding([3; 32]),
             asked: b"may it?"[..].into(),
-            by_nature: false,
+            idempotent: false,
             keyless: true,
         };
         let refused = store.apply(&id("a"), anew, AuditContext::default()).await;

@@ -40,9 +40,9 @@ impl Subject for Bare {
         &mut self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> Option<EventReply> {
-        recall(self.records.get(id), fingerprint, by_nature, Moment(self.now), &rules())
+        recall(self.records.get(id), fingerprint, idempotent, Moment(self.now), &rules())
     }
 
     fn stored(&mut self, id: &RecordId) -> Option<Record> {
@@ -68,8 +68,8 @@ fn licenses() -> impl Strategy<Value = StartReason> {
     prop_oneof![
         Just(StartReason::First),
         Just(StartReason::NothingHappened),
-        Just(StartReason::ByNature { reason: UnknownReason::Failed, since: Moment(10) }),
-        Just(StartReason::ByNature { reason: UnknownReason::LeaseEnded, since: Moment(10) }),
+        Just(StartReason::Idempotent { reason: UnknownReason::Failed, since: Moment(10) }),
+        Just(StartReason::Idempotent { reason: UnknownReason::LeaseEnded, since: Moment(10) }),
         Just(StartReason::Operator { by: "olga".into(), started_by: None }),
         Just(StartReason::Operator { by: "olga".into(), started_by: Some(Owner([1; 16])) }),
     ]
@@ -142,11 +142,11 @@ fn states() -> impl Strategy<Value = RecordState> {
 
 fn records() -> impl Strategy<Value = Option<Record>> {
     let record = (states(), 1_u64..9, 0_u32..5, any::<bool>(), 0_i64..8_000).prop_map(
-        |(state, fence, attempt, by_nature, touched)| Record {
+        |(state, fence, attempt, idempotent, touched)| Record {
             fingerprint: fingerprint(0),
             fence: Fence(fence),
             attempt,
-            by_nature,
+            idempotent,
             created: Moment(5),
             touched: Moment(touched),
             error: None,
@@ -164,15 +164,15 @@ proptest! {
     fn start_equals_claim_and_dispatch_in_one_row(
         record in records(),
         args in 0_u8..2,
-        by_nature in any::<bool>(),
+        idempotent in any::<bool>(),
         now in (0_i64..20_000).prop_map(Moment),
     ) {
         let (fingerprint, owner) = (fingerprint(args), Owner([2; 16]));
         let started =
-            step(record.as_ref(), Event::Start { fingerprint, owner, by_nature, approval: None }, now, &rules());
+            step(record.as_ref(), Event::Start { fingerprint, owner, idempotent, approval: None }, now, &rules());
         let mut claimed =
-            step(record.as_ref(), Event::Claim { fingerprint, owner, by_nature }, now, &rules());
-        let foretold = recall(record.as_ref(), fingerprint, by_nature, now, &rules());
+            step(record.as_ref(), Event::Claim { fingerprint, owner, idempotent }, now, &rules());
+        let foretold = recall(record.as_ref(), fingerprint, idempotent, now, &rules());
         let EventReply::Claimed { fence, attempt } = claimed.answer else {
             prop_assert_eq!(foretold.as_ref(), Some(&started.answer));
             prop_assert_eq!(started, claimed);
@@ -206,12 +206,12 @@ proptest! {
         record in records(),
         args in 0_u8..2,
         policy in 0_u8..2,
-        by_nature in any::<bool>(),
+        idempotent in any::<bool>(),
         now in (0_i64..20_000).prop_map(Moment),
     ) {
         let (fingerprint, owner, needed) = (fingerprint(args), Owner([2; 16]), binding(policy));
         let start = |approval| {
-            let event = Event::Start { fingerprint, owner, by_nature, approval };
+            let event = Event::Start { fingerprint, owner, idempotent, approval };
             step(record.as_ref(), event, now, &rules())
         };
         let (with, mut without) = (start(Some(needed)), start(None));
@@ -288,8 +288,8 @@ impl Bare {
         self.apply(&id(), event)
     }
 
-    fn starts(&mut self, owner: Owner, by_nature: bool) -> Holder {
-        let event = Event::Start { fingerprint: fingerprint(0), owner, by_nature, approval: None };
+    fn starts(&mut self, owner: Owner, idempotent: bool) -> Holder {
+        let event = Event::Start { fingerprint: fingerprint(0), owner, idempotent, approval: None };
         match self.say(event) {
             EventReply::Started { fence, .. } => Holder { owner, fence },
             other => panic!("{other:?}"),
@@ -369,10 +369,10 @@ fn late_outcome_is_accepted_until_the_next_attempt() {
 fn unused_claim_does_not_make_a_safe_failure_unknown() {
     let mut bare = Bare::default();
     let holder = bare.starts(OWNER, true);
-    assert_eq!(bare.say(Event::Discard { holder, why: RetryReason::ByNature }), EventReply::Done);
+    assert_eq!(bare.say(Event::Discard { holder, why: RetryReason::Idempotent }), EventReply::Done);
     let claims = |bare: &mut Bare| {
         let (fingerprint, owner) = (fingerprint(0), OTHER);
-        match bare.say(Event::Claim { fingerprint, owner, by_nature: true }) {
+        match bare.say(Event::Claim { fingerprint, owner, idempotent: true }) {
             EventReply::Claimed { fence, .. } => Holder { owner, fence },
             other => panic!("{other:?}"),
         }

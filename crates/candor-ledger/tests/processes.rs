@@ -133,10 +133,10 @@ async fn race(ledger: &str, place: &Path) {
 }
 
 /// In one step or in two: both kinds of caller race for the same keys.
-fn either(owner: Owner, by_nature: bool) -> Event {
+fn either(owner: Owner, idempotent: bool) -> Event {
     match random(2) {
-        0 => Event::Claim { fingerprint: SAME, owner, by_nature },
-        _ => Event::Start { fingerprint: SAME, owner, by_nature, approval: None },
+        0 => Event::Claim { fingerprint: SAME, owner, idempotent },
+        _ => Event::Start { fingerprint: SAME, owner, idempotent, approval: None },
     }
 }
 
@@ -232,7 +232,7 @@ async fn ask_and_decide(store: &dyn Store, key: u64) {
     let said = said(key);
     let binding = if said == Said::YesToAnother { Binding([9; 32]) } else { common::POLICY };
     let asked = b"may it?"[..].into();
-    let ask = Event::Ask { fingerprint: SAME, binding, asked, by_nature: false, keyless: false };
+    let ask = Event::Ask { fingerprint: SAME, binding, asked, idempotent: false, keyless: false };
     let EventReply::Waiting { fence, .. } = say(store, &id, ask).await else { panic!() };
     let question = RequestVersion { fence, fingerprint: SAME, binding };
     let decision = match said {
@@ -259,7 +259,7 @@ async fn use_approvals(ledger: &str, place: &Path) {
                     let start = Event::Start {
                         fingerprint: SAME,
                         owner,
-                        by_nature: false,
+                        idempotent: false,
                         approval: Some(common::POLICY),
                     };
                     if let EventReply::Started { fence, .. } = say(&*store, &id(&key), start).await
@@ -332,7 +332,7 @@ fn live_rules() -> LedgerLimits {
 }
 
 /// Every fifth key is of a call that may be repeated by nature.
-fn by_nature(key: u64) -> bool {
+fn idempotent(key: u64) -> bool {
     key.is_multiple_of(5)
 }
 
@@ -364,10 +364,10 @@ async fn pause() {
 }
 
 async fn attempt(store: &dyn Store, effects: &File, key: u64) {
-    let (name, by_nature) = (format!("key-{key}"), by_nature(key));
+    let (name, idempotent) = (format!("key-{key}"), idempotent(key));
     let id = id(&name);
     let owner = Owner::random().unwrap();
-    let fence = match say(store, &id, either(owner, by_nature)).await {
+    let fence = match say(store, &id, either(owner, idempotent)).await {
         EventReply::Started { fence, .. } => fence,
         EventReply::Claimed { fence, .. } => {
             pause().await;
@@ -406,7 +406,7 @@ fn kill_on(ledger: &str, lives: usize, longest: u64) {
     for key in 0..LIVE_KEYS {
         let name = format!("key-{key}");
         let effects = happened.get(&name).map_or(&[][..], Vec::as_slice);
-        let kind = wait(check(&*store, &name, by_nature(key), effects));
+        let kind = wait(check(&*store, &name, idempotent(key), effects));
         *kinds.entry(kind).or_default() += 1;
     }
     // Otherwise nothing was put to the test.
@@ -430,7 +430,7 @@ fn repeated_kills_with_postgresql_never_start_a_call_twice() {
 }
 
 /// Holds what the ledger says of a key against what happened. Returns where the record stands.
-async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) -> StateKind {
+async fn check(store: &dyn Store, name: &str, idempotent: bool, effects: &[u64]) -> StateKind {
     let id = id(name);
     let Some(entry) = store.find(&id).await.unwrap() else {
         assert!(effects.is_empty(), "{name} happened, and there is no record of it");
@@ -447,8 +447,8 @@ async fn check(store: &dyn Store, name: &str, by_nature: bool, effects: &[u64]) 
         .map(|row| row.change.unwrap().fence.0)
         .collect();
     assert_eq!(record.attempt as usize, starts.len());
-    assert!(by_nature || starts.len() <= 1, "{name} was started {} times", starts.len());
-    assert!(by_nature || effects.len() <= 1, "{name} happened {} times", effects.len());
+    assert!(idempotent || starts.len() <= 1, "{name} was started {} times", starts.len());
+    assert!(idempotent || effects.len() <= 1, "{name} happened {} times", effects.len());
     let distinct: HashSet<u64> = effects.iter().copied().collect();
     assert_eq!(distinct.len(), effects.len(), "{name} happened twice under one fence");
     assert!(

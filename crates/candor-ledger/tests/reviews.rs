@@ -46,7 +46,7 @@ async fn asked_with_arguments(store: &dyn Store, id: &RecordId) -> RequestVersio
 
 async fn started(store: &dyn Store, id: &RecordId) -> Holder {
     let owner = Owner::random().unwrap();
-    let event = Event::Start { fingerprint: SAME, owner, by_nature: false, approval: None };
+    let event = Event::Start { fingerprint: SAME, owner, idempotent: false, approval: None };
     match say(store, id, event).await {
         EventReply::Started { fence, .. } => Holder { owner, fence },
         other => panic!("{other:?}"),
@@ -57,8 +57,12 @@ async fn approve_start_and_end(store: &dyn Store, id: &RecordId, end: impl Fn(Ho
     let question = asked_with_arguments(store, id).await;
     assert_eq!(say(store, id, decide(question, Review::Approve)).await, EventReply::Done);
     let Event::Start { owner, .. } = start() else { unreachable!() };
-    let event =
-        Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(common::POLICY) };
+    let event = Event::Start {
+        fingerprint: SAME,
+        owner,
+        idempotent: false,
+        approval: Some(common::POLICY),
+    };
     let EventReply::Started { fence, .. } = say(store, id, event).await else {
         panic!("not started")
     };
@@ -227,7 +231,8 @@ fn call_starts_without_arguments_beyond_the_quota() {
         let store = &*told.store;
         for (key, kept) in [("a", true), ("b", true), ("c", false)] {
             let owner = Owner::random().unwrap();
-            let event = Event::Start { fingerprint: SAME, owner, by_nature: false, approval: None };
+            let event =
+                Event::Start { fingerprint: SAME, owner, idempotent: false, approval: None };
             let answer = store.apply(&id(key), event, with_arguments()).await.unwrap();
             let EventReply::Started { fence, .. } = answer else { panic!("{answer:?}") };
             assert_eq!(arguments(store, &id(key)).await.is_some(), kept, "{key}");
@@ -241,7 +246,7 @@ fn call_starts_without_arguments_beyond_the_quota() {
         told.later(MINUTE * 2);
         store.sweep(100).await.unwrap();
         let owner = Owner::random().unwrap();
-        let event = Event::Start { fingerprint: SAME, owner, by_nature: false, approval: None };
+        let event = Event::Start { fingerprint: SAME, owner, idempotent: false, approval: None };
         store.apply(&id("d"), event, with_arguments()).await.unwrap();
         assert!(arguments(store, &id("d")).await.is_some());
     });

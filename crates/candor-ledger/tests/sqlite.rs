@@ -255,7 +255,7 @@ fn full_disk_refuses_new_claims_and_keeps_old_records() {
         for key in 0..2_000 {
             let id = id(&format!("key-{key}"));
             let owner = Owner::random().unwrap();
-            let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+            let event = Event::Claim { fingerprint: SAME, owner, idempotent: false };
             match store.apply(&id, event, AuditContext::default()).await {
                 Ok(EventReply::Claimed { .. }) => done += 1,
                 Ok(other) => panic!("{other:?}"),
@@ -277,7 +277,7 @@ fn full_disk_refuses_new_claims_and_keeps_old_records() {
         let many: Vec<_> = (0..100)
             .map(|at| {
                 let event =
-                    Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+                    Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
                 store.apply(&id(&format!("more-{at}")), event, AuditContext::default())
             })
             .collect();
@@ -300,7 +300,7 @@ fn failed_event_does_not_affect_others_in_its_transaction() {
     let many: Vec<_> = (0..60)
         .map(|at| {
             let event =
-                Event::Claim { fingerprint: SAME, owner: Owner([at; 16]), by_nature: false };
+                Event::Claim { fingerprint: SAME, owner: Owner([at; 16]), idempotent: false };
             // Sent when it is made: all wait for the writer together.
             store.apply(&id(&format!("key-{at}")), event, AuditContext::default())
         })
@@ -448,7 +448,7 @@ fn scope_of_a_failed_transaction_is_written_again() {
     let start = || Event::Start {
         fingerprint: SAME,
         owner: Owner::random().unwrap(),
-        by_nature: false,
+        idempotent: false,
         approval: None,
     };
     // Alone, and together with valid events.
@@ -524,8 +524,12 @@ fn start_is_in_the_file_before_the_answer_in_one_row() {
     let folder = Folder::new();
     let path = folder.join("ledger.db");
     let store = sqlite(&path, Options::default());
-    let start =
-        Event::Start { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false, approval: None };
+    let start = Event::Start {
+        fingerprint: SAME,
+        owner: Owner([1; 16]),
+        idempotent: false,
+        approval: None,
+    };
     let started = wait(say(&store, &id("a"), start.clone()));
     assert_eq!(started, EventReply::Started { fence: Fence(1), attempt: 1 });
     let db = rusqlite::Connection::open(&path).unwrap();

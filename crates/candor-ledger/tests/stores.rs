@@ -45,9 +45,9 @@ impl Subject for Stored {
         &mut self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> Option<EventReply> {
-        wait(self.store().recall(id, fingerprint, by_nature)).unwrap()
+        wait(self.store().recall(id, fingerprint, idempotent)).unwrap()
     }
 
     fn stored(&mut self, id: &RecordId) -> Option<Record> {

@@ -111,9 +111,9 @@ impl Words {
             EffectKind::Changes => quote!(CHANGES),
             EffectKind::Deletes => quote!(DELETES),
         };
-        let repeatable = self.idempotent.map(|_| quote!(.repeatable()));
+        let idempotent = self.idempotent.map(|_| quote!(.idempotent()));
         let closed = self.closed_world.map(|_| quote!(.closed_world()));
-        Ok(quote!(::candor::hints::Hints::#base #repeatable #closed))
+        Ok(quote!(::candor::hints::Hints::#base #idempotent #closed))
     }
 }
 

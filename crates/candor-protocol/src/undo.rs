@@ -50,7 +50,7 @@ impl Undo {
     ///
     /// The tool is named only if its name is a tool name of MCP: any other text could pass for the prompt's own words.
     #[must_use]
-    pub fn in_words(undo: Option<&Self>) -> String {
+    pub fn summary(undo: Option<&Self>) -> String {
         if let Some(tool) = undo.and_then(Self::tool) {
             return format!("The server says that \"{tool}\" can undo the call.");
         }
@@ -100,7 +100,7 @@ mod tests {
 
     #[test]
     fn invalid_tool_name_is_not_in_the_undo_sentence() {
-        let words = |tool: &str| Undo::in_words(Some(&Undo::With(tool.to_owned())));
+        let words = |tool: &str| Undo::summary(Some(&Undo::With(tool.to_owned())));
         assert_eq!(
             words("a.b/restore_it-2"),
             "The server says that \"a.b/restore_it-2\" can undo the call."

@@ -85,7 +85,7 @@ impl Catalogue {
         Some(ToolView {
             dynamic: found.is_dynamic(),
             effects: match &entry.effects {
-                Effects::Table(table) if found.is_dynamic() => table.in_words(),
+                Effects::Table(table) if found.is_dynamic() => table.summary(),
                 _ => Vec::new(),
             },
             verdict: parts.policy.verdict(entry, worst.hints),

@@ -125,8 +125,8 @@ fn files_table() -> EffectTable {
     EffectTable::new()
         .row(row("read", Hints::READS))
         .row(row("append", Hints::ADDS))
-        .row(row("replace", Hints::CHANGES.repeatable()))
-        .row(row("delete", Hints::DELETES.repeatable()))
+        .row(row("replace", Hints::CHANGES.idempotent()))
+        .row(row("delete", Hints::DELETES.idempotent()))
         .closed_world()
 }
 

@@ -55,7 +55,7 @@ pub(crate) async fn approve(
     let permission = args.permission.of(&asked)?;
     show_on_terminal(&waiting, out)?;
     if let Some(permission) = &permission {
-        let words = permission.in_words(&waiting.id.scope, when::now());
+        let words = permission.summary(&waiting.id.scope, when::now());
         writeln!(io::stderr(), "\n{}", out.strong("The grant:"))?;
         writeln!(io::stderr(), "{words}")?;
     }

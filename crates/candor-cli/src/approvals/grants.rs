@@ -3,7 +3,7 @@
 use candor_ledger::{Grant, Moment, Scope, Store};
 
 use crate::out::{CommandEnd, Out, told};
-use candor::desk::permission::{in_words, kept, members};
+use candor::desk::permission::{kept, members, summary};
 use candor::desk::shown::shown;
 use candor::desk::when;
 
@@ -104,7 +104,7 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
             shown(instance)
         ),
     ];
-    lines.extend(in_words(&grant.pattern).into_iter().map(|line| format!("  {line}")));
+    lines.extend(summary(&grant.pattern).into_iter().map(|line| format!("  {line}")));
     lines
 }
 

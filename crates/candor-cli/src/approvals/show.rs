@@ -83,7 +83,7 @@ pub(crate) fn lines(
         lines.push("\n  (the tool has no description)".to_owned());
     }
     if !matches!(Effect::of_words(&asked.effect), Some((Effect::Reads, _))) {
-        let undo = Undo::in_words(asked.undo.as_ref());
+        let undo = Undo::summary(asked.undo.as_ref());
         lines.push(format!("\n{}", shown(&undo)));
     }
     lines

@@ -59,7 +59,7 @@ async fn watch(
     let by = args.operator.name()?;
     let mut terminal = if out.json { None } else { Terminal::open() };
     let mut known: HashSet<(RecordDigest, RequestVersion)> = HashSet::new();
-    eprintln!("Watching the ledger ({}); Ctrl-C ends.", shown(&store.describe()));
+    eprintln!("Watching the ledger ({}); press Ctrl-C to stop.", shown(&store.describe()));
     loop {
         // Forget requests that are no longer pending, and show them if they return.
         let mut here = HashSet::new();

@@ -123,7 +123,7 @@ fn split<'w>(
 ) -> Result<(&'w str, ArgumentWord<'w>), ArgumentProblem> {
     let Some((key, text)) = word.split_once('=') else {
         let right = match word.starts_with('{') {
-            true => "a whole object follows --arguments".to_owned(),
+            true => "pass a whole object with --arguments".to_owned(),
             false if shape.names().contains(&word) => format!("write {word}=VALUE"),
             false => "write NAME=VALUE".to_owned(),
         };
@@ -189,7 +189,7 @@ fn unknown(name: &str, above: &str, names: &[&str], shape: &Shape<'_>) -> Argume
         None if names.is_empty() => "leave it out: there are no parameters".to_owned(),
         None => {
             let names: Vec<_> = names.iter().map(|name| named(&format!("{above}{name}"))).collect();
-            format!("there are {}", names.join(", "))
+            format!("the parameters are {}", names.join(", "))
         }
     };
     ArgumentProblem::new(&place, "there is no such parameter", right)

@@ -255,9 +255,9 @@ fn every_invalid_argument_is_reported_with_a_correction() {
         "Nothing was run. The arguments of t are invalid:\n  path: required, but missing; write path=TEXT\
          \nt(path: string, limit?: integer, deep?: boolean)"
     );
-    assert!(refused(&schema, &["colour=red"]).contains("there are path, limit, deep"));
+    assert!(refused(&schema, &["colour=red"]).contains("the parameters are path, limit, deep"));
     assert!(refused(&schema, &["5"]).contains("5: this is not an argument; write NAME=VALUE"));
-    assert!(refused(&schema, &["{\"path\": 1}"]).contains("a whole object follows --arguments"));
+    assert!(refused(&schema, &["{\"path\": 1}"]).contains("pass a whole object with --arguments"));
     let none = json!({"type": "object", "additionalProperties": false});
     assert!(refused(&none, &["x=1"]).contains("there are no parameters"));
     let failure = Failure::from(try_read(&schema, &[], None, "").unwrap_err());

@@ -12,7 +12,7 @@ use candor::desk::shown::shown;
 use candor_client::config::{Owner, Target};
 
 use crate::exit::Failure;
-use crate::reach::{CliEnvironment, TargetKind};
+use crate::targets::{CliEnvironment, TargetKind};
 use crate::width::cut;
 use host::Host;
 

@@ -129,13 +129,18 @@ impl FilesArgs {
 
 /// Adapts the help of `--ask` to the default of this program's own servers.
 pub(crate) fn asks_before_destroying(ask: clap::Arg) -> clap::Arg {
-    let help = ask.get_help().map(ToString::to_string).unwrap_or_default();
-    ask.help(help.replace("as the server's author says", "destructive"))
+    with_default(ask, "destructive")
 }
 
 fn names_the_folder(instance: clap::Arg) -> clap::Arg {
-    let help = instance.get_help().map(ToString::to_string).unwrap_or_default();
-    instance.help(help.replace("as the server's author says", "the folder's path"))
+    with_default(instance, "the folder's path")
+}
+
+/// Replaces the default that the help of an argument ends with.
+fn with_default(arg: clap::Arg, default: &str) -> clap::Arg {
+    let help = arg.get_help().map(ToString::to_string).unwrap_or_default();
+    let text = help.split_once(" [default:").map_or(&*help, |(text, _)| text);
+    arg.help(format!("{text} [default: {default}]"))
 }
 
 fn open(dir: &Path) -> Result<Root, Failure> {
@@ -163,6 +168,17 @@ mod tests {
     struct Line {
         #[command(flatten)]
         args: FilesArgs,
+    }
+
+    #[test]
+    fn help_names_the_defaults_of_this_program() {
+        let command = <FilesArgs as clap::Args>::augment_args(clap::Command::new("files"));
+        for (flag, default) in [("ask", "destructive"), ("instance", "the folder's path")] {
+            let arg = command.get_arguments().find(|arg| arg.get_long() == Some(flag)).unwrap();
+            let help = arg.get_help().unwrap().to_string();
+            assert!(help.ends_with(&format!("[default: {default}]")), "{help}");
+            assert_eq!(help.matches("[default:").count(), 1, "{help}");
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ pub(crate) struct HistoryResolveArgs {
     #[arg(long, alias = "abandon")]
     abandoned: bool,
 
-    /// The former name of `--succeeded`; with `--failed`, that flag counts
+    /// The former name of `--succeeded`; if `--failed` is also given, `--failed` wins
     #[arg(long, hide = true, conflicts_with_all = ["succeeded", "not_run", "abandoned"])]
     done: bool,
 

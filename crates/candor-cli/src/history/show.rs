@@ -102,7 +102,7 @@ pub(crate) fn lines(
     }
     if let Some(record) = &operation.record {
         fact("attempts", &record.attempt.to_string());
-        if record.by_nature {
+        if record.idempotent {
             fact("idempotent", "safe to retry without a key");
         }
     }

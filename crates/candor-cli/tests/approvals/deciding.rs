@@ -55,7 +55,7 @@ fn approval_lets_the_call_start_once() {
     let start = || Event::Start {
         fingerprint: SAME,
         owner: Owner([9; 16]),
-        by_nature: false,
+        idempotent: false,
         approval: Some(TOOL_AS_IT_WAS),
     };
     let started = ledger.say(&id("order-17"), start(), AuditContext::default());

@@ -125,7 +125,7 @@ fn history_shows_each_step_of_an_approval() {
     let start = Event::Start {
         fingerprint: SAME,
         owner: Owner([9; 16]),
-        by_nature: false,
+        idempotent: false,
         approval: Some(TOOL_AS_IT_WAS),
     };
     ledger.say(&id("order-17"), start, AuditContext::default());

@@ -26,7 +26,7 @@ impl Ledger {
             fingerprint: SAME,
             binding,
             asked: asked.as_bytes().into(),
-            by_nature: false,
+            idempotent: false,
             keyless: false,
         };
         self.say(&id(key), event, AuditContext::default())

@@ -71,7 +71,7 @@ impl Ledger {
 
     pub(crate) fn claim(&self, id: &RecordId) -> Holder {
         let owner = Owner::random().unwrap();
-        let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+        let event = Event::Claim { fingerprint: SAME, owner, idempotent: false };
         let circumstances = AuditContext {
             shape: Some("{amount: integer, to: string}".into()),
             hints: Some("Adds · external".into()),

@@ -92,7 +92,9 @@ fn file_that_is_not_a_ledger_is_refused() {
     db.execute_batch("CREATE TABLE songs (name TEXT)").unwrap();
     drop(db);
     assert!(history(&songs, &[]).refused(1).contains("another program"));
-    assert!(history(&place, &[]).refused(1).contains("this is a folder, not a ledger; --ledger"));
+    assert!(
+        history(&place, &[]).refused(1).contains("this is a folder, not a ledger; choose another")
+    );
 }
 
 #[test]
@@ -146,5 +148,5 @@ fn ledger_without_read_permission_is_reported_by_name() {
     let refused = ledger.history(&[]);
     let text = refused.refused(1);
     assert!(text.contains("ledger.db") && text.contains("ermission denied"), "{text}");
-    assert!(text.contains("CANDOR_LEDGER names another"), "{text}");
+    assert!(text.contains("choose another ledger with --ledger or CANDOR_LEDGER"), "{text}");
 }

@@ -17,7 +17,7 @@ fn resolve(ledger: &Ledger, words: &[&str]) -> Told {
 
 /// What the next call with the key is answered.
 fn next_call(ledger: &Ledger) -> EventReply {
-    let event = Event::Claim { fingerprint: SAME, owner: Owner([9; 16]), by_nature: false };
+    let event = Event::Claim { fingerprint: SAME, owner: Owner([9; 16]), idempotent: false };
     wait(ledger.store().apply(&id("order-17"), event, AuditContext::default())).unwrap()
 }
 

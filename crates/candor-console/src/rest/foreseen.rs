@@ -81,7 +81,7 @@ pub(crate) fn told(decision: &Decision, tool: &ToolView<'_>) -> Value {
             "openWorldHint": open_world,
         },
         "effect": hints.effect().as_str(),
-        "summary": decision.effect.in_words(),
+        "summary": decision.effect.summary(),
         "exact": decision.exact,
         "verdict": decision.verdict.as_str(),
         "decision": decision.next.as_str(),

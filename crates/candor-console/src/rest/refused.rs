@@ -85,7 +85,7 @@ fn suggestions(code: &str, said: &Value) -> Value {
         all.push(format!("Call {tool} first, with the arguments in next_operation."));
     }
     let advice = match code {
-        code::INVALID_ARGUMENTS => Some("Fix the arguments that errors names, and call again."),
+        code::INVALID_ARGUMENTS => Some("Fix the arguments listed in `errors`, and call again."),
         code::KEY_REQUIRED => {
             Some("Send Idempotency-Key: a new one for each operation, the same on every retry.")
         }

@@ -289,14 +289,14 @@ fn client(content: &Content) -> Html {
     )
 }
 
-/// Returns the sentence of [`Undo::in_words`], with a link to the tool.
+/// Returns the sentence of [`Undo::summary`], with a link to the tool.
 fn undo(content: &Content, named: impl Fn(&str) -> Html) -> Html {
     let how = match &content.undo {
         Some(Undo::With(tool)) => html!(
             "The server says that <span class=\"name\">{}</span> can undo the call.",
             named(tool)
         ),
-        other => shown(&Undo::in_words(other.as_ref())),
+        other => shown(&Undo::summary(other.as_ref())),
     };
     html!("<dt>Undo</dt><dd data-testid=\"undo\">{}</dd>", how)
 }
@@ -424,7 +424,7 @@ fn grants_of(grants: &[Grant], now: Moment) -> Html {
         .iter()
         .map(|grant| {
             let Scope { principal, tool, server, .. } = &grant.scope;
-            let pattern = permission::in_words(&grant.pattern);
+            let pattern = permission::summary(&grant.pattern);
             let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"grant\"><td>{} may call <span class=\"name\">{}</span> of {} when:<ul>{}</ul></td>\

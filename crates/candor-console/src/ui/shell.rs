@@ -382,7 +382,7 @@ mod tests {
 
     #[test]
     fn unknown_stored_effect_is_shown_as_the_worst_case() {
-        let words = Hints::READS.closed_world().in_words();
+        let words = Hints::READS.closed_world().summary();
         let (verdict, besides) = verdict_of_words(&words);
         assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");
         assert_eq!(besides, "safe to retry · local");

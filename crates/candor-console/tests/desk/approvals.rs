@@ -296,7 +296,7 @@ async fn unreadable_request_can_only_be_denied() {
         fingerprint: Fingerprint([7; 32]),
         binding: Binding([1; 32]),
         asked: b"no <b>JSON</b> \x1b"[..].into(),
-        by_nature: false,
+        idempotent: false,
         keyless: false,
     };
     desk.store.apply(&id, event, AuditContext::default()).await.unwrap();

@@ -40,9 +40,9 @@ impl Store for Looked {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>> {
-        self.store.recall(id, fingerprint, by_nature)
+        self.store.recall(id, fingerprint, idempotent)
     }
 
     fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {

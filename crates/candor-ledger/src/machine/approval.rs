@@ -13,7 +13,7 @@ pub(super) struct RequestDraft {
     pub(super) fingerprint: Fingerprint,
     pub(super) binding: Binding,
     pub(super) asked: Arc<[u8]>,
-    pub(super) by_nature: bool,
+    pub(super) idempotent: bool,
     pub(super) keyless: bool,
 }
 
@@ -58,13 +58,13 @@ pub(super) fn ask(
     now: Moment,
     rules: &LedgerLimits,
 ) -> EventContext {
-    let RequestDraft { fingerprint, binding, asked, by_nature, keyless } = ask;
+    let RequestDraft { fingerprint, binding, asked, idempotent, keyless } = ask;
     let fence = record.map_or(Fence::FIRST, |record| record.fence.next());
     let over = record.filter(|record| keyless && is_over(&record.state, now));
     let (license, before) = match over {
         // Another call of the same name: only the fence of the last one counts.
         Some(over) if over.fingerprint == fingerprint => (StartReason::First, None),
-        _ => match claim::license(record, fingerprint, by_nature, now) {
+        _ => match claim::license(record, fingerprint, idempotent, now) {
             Ok(license) => (license, record),
             Err(answer) => return EventContext::stays(answer),
         },
@@ -87,7 +87,7 @@ pub(super) fn ask(
         fingerprint,
         fence,
         attempt: before.map_or(0, |record| record.attempt),
-        by_nature,
+        idempotent,
         created: before.map_or(now, |record| record.created),
         touched: now,
         error: before.and_then(|record| record.error.clone()),

@@ -10,7 +10,7 @@ use crate::rules::LedgerLimits;
 #[derive(Clone, Copy)]
 pub(super) struct Call {
     pub(super) fingerprint: Fingerprint,
-    pub(super) by_nature: bool,
+    pub(super) idempotent: bool,
     /// The binding that its approval must have, if it needs one.
     pub(super) approval: Option<Binding>,
 }
@@ -19,7 +19,7 @@ pub(super) struct Call {
 pub(super) fn license(
     record: Option<&Record>,
     fingerprint: Fingerprint,
-    by_nature: bool,
+    idempotent: bool,
     now: Moment,
 ) -> Result<StartReason, EventReply> {
     let Some(record) = record else { return Ok(StartReason::First) };
@@ -46,15 +46,15 @@ pub(super) fn license(
     Err(match &record.state {
         // The earlier call was safe to retry, but this one is not. A reviewer who approved did so for a call that is safe to
         // retry.
-        RecordState::Open { license: StartReason::ByNature { reason, since }, .. }
-        | RecordState::Waiting { license: StartReason::ByNature { reason, since }, .. }
-        | RecordState::Approved { license: StartReason::ByNature { reason, since }, .. }
-            if !by_nature =>
+        RecordState::Open { license: StartReason::Idempotent { reason, since }, .. }
+        | RecordState::Waiting { license: StartReason::Idempotent { reason, since }, .. }
+        | RecordState::Approved { license: StartReason::Idempotent { reason, since }, .. }
+            if !idempotent =>
         {
             EventReply::OutcomeUnknown { reason: *reason, since: *since }
         }
-        RecordState::Denied { license: StartReason::ByNature { reason, since }, .. }
-            if denial_ended && !by_nature =>
+        RecordState::Denied { license: StartReason::Idempotent { reason, since }, .. }
+            if denial_ended && !idempotent =>
         {
             EventReply::OutcomeUnknown { reason: *reason, since: *since }
         }
@@ -76,8 +76,8 @@ pub(super) fn license(
             attempt: record.attempt,
             resolved_by: resolved_by.clone(),
         },
-        RecordState::Indeterminate { reason, since, .. } if record.by_nature && by_nature => {
-            return Ok(StartReason::ByNature { reason: *reason, since: *since });
+        RecordState::Indeterminate { reason, since, .. } if record.idempotent && idempotent => {
+            return Ok(StartReason::Idempotent { reason: *reason, since: *since });
         }
         RecordState::Indeterminate { reason, since, .. } => {
             EventReply::OutcomeUnknown { reason: *reason, since: *since }
@@ -93,10 +93,10 @@ pub(super) fn license(
 pub(super) fn foretell(
     record: Option<&Record>,
     fingerprint: Fingerprint,
-    by_nature: bool,
+    idempotent: bool,
     now: Moment,
 ) -> Option<EventReply> {
-    match license(record, fingerprint, by_nature, now) {
+    match license(record, fingerprint, idempotent, now) {
         Err(answer) => Some(answer),
         Ok(_) => record
             .filter(|record| matches!(record.state, RecordState::Waiting { .. }))
@@ -128,8 +128,8 @@ pub(super) fn claim(
     now: Moment,
     rules: &LedgerLimits,
 ) -> EventContext {
-    let Call { fingerprint, by_nature, approval } = call;
-    let granted = license(record, fingerprint, by_nature, now)
+    let Call { fingerprint, idempotent, approval } = call;
+    let granted = license(record, fingerprint, idempotent, now)
         .and_then(|license| Ok((license, approved(record, approval)?)));
     let (license, approval) = match granted {
         Ok(granted) => granted,
@@ -142,7 +142,7 @@ pub(super) fn claim(
         fingerprint,
         fence,
         attempt,
-        by_nature,
+        idempotent,
         created: record.map_or(now, |record| record.created),
         touched: now,
         error: same.and_then(|record| record.error.clone()),

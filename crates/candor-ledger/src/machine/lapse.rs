@@ -10,7 +10,7 @@ use crate::rules::LedgerLimits;
 pub(super) fn unused(license: &StartReason, until: Moment) -> RecordState {
     match license {
         // An unknown outcome stays unknown, however many unused claims follow.
-        StartReason::ByNature { reason, since } if *reason != UnknownReason::Failed => {
+        StartReason::Idempotent { reason, since } if *reason != UnknownReason::Failed => {
             RecordState::Indeterminate { reason: *reason, since: *since, owner: None }
         }
         license => RecordState::Open { license: license.clone(), until },

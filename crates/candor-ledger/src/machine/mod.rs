@@ -100,19 +100,19 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &LedgerLi
 
     let name = event.name();
     let turn = match event {
-        Event::Ask { fingerprint, binding, asked, by_nature, keyless } => {
-            let ask = RequestDraft { fingerprint, binding, asked, by_nature, keyless };
+        Event::Ask { fingerprint, binding, asked, idempotent, keyless } => {
+            let ask = RequestDraft { fingerprint, binding, asked, idempotent, keyless };
             approval::ask(seen, ask, now, rules)
         }
         Event::Decide { question, by, via, decision } => {
             approval::decide(seen, question, by, via, decision, now, rules)
         }
-        Event::Claim { fingerprint, owner, by_nature } => {
-            let call = Call { fingerprint, by_nature, approval: None };
+        Event::Claim { fingerprint, owner, idempotent } => {
+            let call = Call { fingerprint, idempotent, approval: None };
             claim::claim(seen, call, owner, now, rules)
         }
-        Event::Start { fingerprint, owner, by_nature, approval } => {
-            let call = Call { fingerprint, by_nature, approval };
+        Event::Start { fingerprint, owner, idempotent, approval } => {
+            let call = Call { fingerprint, idempotent, approval };
             claim::start(seen, call, owner, now, rules)
         }
         Event::Resume { fingerprint, fence, round, owner } => {
@@ -153,7 +153,7 @@ pub fn step(record: Option<&Record>, event: Event, now: Moment, rules: &LedgerLi
 pub fn recall(
     record: Option<&Record>,
     fingerprint: Fingerprint,
-    by_nature: bool,
+    idempotent: bool,
     now: Moment,
     rules: &LedgerLimits,
 ) -> Option<EventReply> {
@@ -163,7 +163,7 @@ pub fn recall(
         None => record,
         Some(lapsed) => lapsed.as_ref(),
     };
-    claim::foretell(seen, fingerprint, by_nature, now)
+    claim::foretell(seen, fingerprint, idempotent, now)
 }
 
 /// Returns the record as it is now, with what time alone has changed, or `None` if it is gone. Writes nothing.

@@ -187,14 +187,14 @@ pub(super) fn discard(
     };
     let license = match why {
         _ if !theirs => return EventContext::stays(EventReply::Lost),
-        RetryReason::ByNature if !record.by_nature => {
+        RetryReason::Idempotent if !record.idempotent => {
             return EventContext::stays(EventReply::Refused(EventError::NotByNature));
         }
         // If the call is safe to retry, an earlier attempt may have had an effect, even if this one had none.
-        _ if record.by_nature => {
-            StartReason::ByNature { reason: UnknownReason::Failed, since: now }
+        _ if record.idempotent => {
+            StartReason::Idempotent { reason: UnknownReason::Failed, since: now }
         }
-        RetryReason::ByNature | RetryReason::NothingHappened => StartReason::NothingHappened,
+        RetryReason::Idempotent | RetryReason::NothingHappened => StartReason::NothingHappened,
     };
     written(record, RecordState::Open { license, until: now.after(rules.retention) })
 }

@@ -261,13 +261,13 @@ impl Store for PostgresStore {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>> {
         let found = self.found(id.digest());
         Box::pin(async move {
             let (record, now) =
                 found.await?.map_or((None, Moment(0)), |(record, now)| (Some(record), now));
-            Ok(machine::recall(record.as_ref(), fingerprint, by_nature, now, &self.judge.rules))
+            Ok(machine::recall(record.as_ref(), fingerprint, idempotent, now, &self.judge.rules))
         })
     }
 

@@ -152,12 +152,12 @@ impl Store for SqliteStore {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>> {
         let found = self.readers.find(&id.digest()).map(|found| {
             let (record, now) =
                 found.map_or((None, Moment(0)), |(record, now)| (Some(record), now));
-            machine::recall(record.as_ref(), fingerprint, by_nature, now, &self.readers.rules)
+            machine::recall(record.as_ref(), fingerprint, idempotent, now, &self.readers.rules)
         });
         Box::pin(std::future::ready(found))
     }

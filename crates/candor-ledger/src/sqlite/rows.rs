@@ -105,7 +105,7 @@ pub(super) fn record(row: &Row<'_>) -> Result<Record> {
         fingerprint: Fingerprint(row.get(0)?),
         fence: Fence(UnsignedInteger::read(row, 1)?),
         attempt: row.get(2)?,
-        by_nature: row.get(3)?,
+        idempotent: row.get(3)?,
         created: Moment(row.get(4)?),
         touched: Moment(row.get(5)?),
         error: error(row, 25)?,

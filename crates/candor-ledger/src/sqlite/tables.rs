@@ -169,7 +169,7 @@ impl<'db> SqliteTables<'db> {
         bind.put(&record.fingerprint.0[..])?;
         bind.put(UnsignedInteger(record.fence.0))?;
         bind.put(record.attempt)?;
-        bind.put(record.by_nature)?;
+        bind.put(record.idempotent)?;
         bind.put(record.created.0)?;
         bind.put(record.touched.0)?;
         bind.maybe(columns.state.map(StateKind::as_str))?;

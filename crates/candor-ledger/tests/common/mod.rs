@@ -108,7 +108,7 @@ pub async fn say(store: &dyn Store, id: &RecordId, event: Event) -> EventReply {
 /// Claims, if it is granted.
 pub async fn claim(store: &dyn Store, id: &RecordId) -> Result<Holder, EventReply> {
     let owner = Owner::random().unwrap();
-    let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+    let event = Event::Claim { fingerprint: SAME, owner, idempotent: false };
     match say(store, id, event).await {
         EventReply::Claimed { fence, .. } => Ok(Holder { owner, fence }),
         other => Err(other),
@@ -131,7 +131,7 @@ pub fn ask(text: &str) -> Event {
         fingerprint: SAME,
         binding: POLICY,
         asked: text.as_bytes().into(),
-        by_nature: false,
+        idempotent: false,
         keyless: false,
     }
 }
@@ -159,7 +159,7 @@ pub async fn approved(store: &dyn Store, id: &RecordId) -> RequestVersion {
 /// A start that needs an approval.
 pub fn start() -> Event {
     let owner = Owner::random().unwrap();
-    Event::Start { fingerprint: SAME, owner, by_nature: false, approval: Some(POLICY) }
+    Event::Start { fingerprint: SAME, owner, idempotent: false, approval: Some(POLICY) }
 }
 
 /// What a ledger of the version before holds must be there still, and what is new must work in it.

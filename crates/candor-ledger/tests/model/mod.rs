@@ -16,7 +16,7 @@ pub trait Subject {
         &mut self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> Option<EventReply>;
     /// The record as it is written, whatever time has done since.
     fn stored(&mut self, id: &RecordId) -> Option<Record>;
@@ -84,20 +84,20 @@ pub enum Op {
         actor: usize,
         key: usize,
         args: u8,
-        by_nature: bool,
+        idempotent: bool,
     },
     Start {
         actor: usize,
         key: usize,
         args: u8,
-        by_nature: bool,
+        idempotent: bool,
         approval: Option<u8>,
     },
     Ask {
         key: usize,
         args: u8,
         policy: u8,
-        by_nature: bool,
+        idempotent: bool,
         large: bool,
     },
     /// On what is asked of this key, or was, or on something that nobody has asked.
@@ -169,7 +169,7 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     let args = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
     let policy = || prop_oneof![9 => Just(0_u8), 1 => Just(1_u8)];
     let approval = prop_oneof![2 => Just(None), 3 => policy().prop_map(Some)];
-    let why = prop_oneof![Just(RetryReason::ByNature), Just(RetryReason::NothingHappened)];
+    let why = prop_oneof![Just(RetryReason::Idempotent), Just(RetryReason::NothingHappened)];
     // Just before, just after, and far beyond each of the times in the rules.
     let millis = prop_oneof![
         4 => 0_i64..60,
@@ -182,14 +182,14 @@ pub fn ops() -> impl Strategy<Value = Vec<Op>> {
     ];
     let op = prop_oneof![
         8 => (actor(), key(), args(), proptest::bool::weighted(0.4))
-            .prop_map(|(actor, key, args, by_nature)| Op::Claim { actor, key, args, by_nature }),
+            .prop_map(|(actor, key, args, idempotent)| Op::Claim { actor, key, args, idempotent }),
         8 => (actor(), key(), args(), proptest::bool::weighted(0.4), approval)
-            .prop_map(|(actor, key, args, by_nature, approval)| {
-                Op::Start { actor, key, args, by_nature, approval }
+            .prop_map(|(actor, key, args, idempotent, approval)| {
+                Op::Start { actor, key, args, idempotent, approval }
             }),
         8 => (key(), args(), policy(), proptest::bool::weighted(0.4), proptest::bool::weighted(0.1))
-            .prop_map(|(key, args, policy, by_nature, large)| {
-                Op::Ask { key, args, policy, by_nature, large }
+            .prop_map(|(key, args, policy, idempotent, large)| {
+                Op::Ask { key, args, policy, idempotent, large }
             }),
         6 => (
             key(),
@@ -238,7 +238,7 @@ struct Truth {
     witnesses: HashSet<Holder>,
     arguments: Option<Fingerprint>,
     /// Whether the last claim was of a call that is harmless to repeat.
-    by_nature: bool,
+    idempotent: bool,
     fence: u64,
     outcome: Option<StoredResult>,
     closed: Option<Moment>,
@@ -323,14 +323,14 @@ impl<'a> World<'a> {
     fn act(&mut self, op: &Op) {
         let held = |actor: usize| self.actors[actor];
         match *op {
-            Op::Claim { actor, key, args, by_nature } => {
+            Op::Claim { actor, key, args, idempotent } => {
                 let owner = self.draw();
-                let event = Event::Claim { fingerprint: fingerprint(args), owner, by_nature };
+                let event = Event::Claim { fingerprint: fingerprint(args), owner, idempotent };
                 if let EventReply::Claimed { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
             }
-            Op::Ask { key, args, policy, by_nature, large } => {
+            Op::Ask { key, args, policy, idempotent, large } => {
                 self.drawn += 1;
                 let text =
                     format!("question {}{}", self.drawn, ".".repeat(80 * usize::from(large)));
@@ -340,7 +340,7 @@ impl<'a> World<'a> {
                         fingerprint: fingerprint(args),
                         binding: binding(policy),
                         asked: text.into_bytes().into(),
-                        by_nature,
+                        idempotent,
                         keyless: key == KEYLESS,
                     },
                 );
@@ -363,10 +363,10 @@ impl<'a> World<'a> {
                 };
                 self.say(key, Event::Decide { question, by: by.into(), via, decision });
             }
-            Op::Start { actor, key, args, by_nature, approval } => {
+            Op::Start { actor, key, args, idempotent, approval } => {
                 let owner = self.draw();
                 let (fingerprint, approval) = (fingerprint(args), approval.map(binding));
-                let event = Event::Start { fingerprint, owner, by_nature, approval };
+                let event = Event::Start { fingerprint, owner, idempotent, approval };
                 if let EventReply::Started { fence, .. } = self.say(key, event) {
                     self.actors[actor] = Some(Held { key, holder: Holder { owner, fence } });
                 }
@@ -454,9 +454,9 @@ impl<'a> World<'a> {
         let id = id(key);
         let before = self.subject.stored(&id);
         let foretold = match &event {
-            Event::Claim { fingerprint, by_nature, .. }
-            | Event::Start { fingerprint, by_nature, .. } => {
-                Some(self.subject.recall(&id, *fingerprint, *by_nature))
+            Event::Claim { fingerprint, idempotent, .. }
+            | Event::Start { fingerprint, idempotent, .. } => {
+                Some(self.subject.recall(&id, *fingerprint, *idempotent))
             }
             _ => None,
         };
@@ -590,13 +590,13 @@ impl Truth {
     fn observe(&mut self, event: &Event, answer: &EventReply, now: Moment, rules: &LedgerLimits) {
         match (event, answer) {
             (
-                Event::Claim { fingerprint, by_nature, .. },
+                Event::Claim { fingerprint, idempotent, .. },
                 EventReply::Claimed { fence, attempt },
             ) => {
-                self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
+                self.claimed(*fingerprint, *idempotent, *fence, *attempt, now);
             }
             (
-                Event::Ask { fingerprint, binding, asked, by_nature, .. },
+                Event::Ask { fingerprint, binding, asked, idempotent, .. },
                 EventReply::Waiting { fence, since, until, asked: shown },
             ) => {
                 let question =
@@ -609,7 +609,7 @@ impl Truth {
                     return;
                 }
                 self.fence_grows(*fence);
-                assert!(self.may_start(*by_nature), "asked though it may have happened");
+                assert!(self.may_start(*idempotent), "asked though it may have happened");
                 if let Some(gate) = self.gate_in_force(now) {
                     assert_eq!(gate.question.fingerprint, *fingerprint, "another call's question");
                     assert!(!gate.is_denied(), "asked though denied");
@@ -666,7 +666,7 @@ impl Truth {
                 }
             }
             (
-                Event::Start { fingerprint, owner, by_nature, approval },
+                Event::Start { fingerprint, owner, idempotent, approval },
                 EventReply::Started { fence, attempt },
             ) => {
                 // 8
@@ -677,7 +677,7 @@ impl Truth {
                     assert_eq!((question.fingerprint, question.binding), (*fingerprint, *needed));
                     assert!(self.used.insert(question), "an approval was used twice");
                 }
-                self.claimed(*fingerprint, *by_nature, *fence, *attempt, now);
+                self.claimed(*fingerprint, *idempotent, *fence, *attempt, now);
                 self.started(Holder { owner: *owner, fence: *fence });
             }
             (Event::Resume { fence: asked, round, .. }, EventReply::Resumed { fence, .. }) => {
@@ -756,7 +756,7 @@ impl Truth {
     fn claimed(
         &mut self,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
         fence: Fence,
         attempt: u32,
         now: Moment,
@@ -765,19 +765,19 @@ impl Truth {
         assert!(!self.gate_in_force(now).is_some_and(Gate::is_denied), "claimed though denied");
         self.gate = None;
         // 1, 4
-        assert!(self.may_start(by_nature), "claimed though it may have happened");
+        assert!(self.may_start(idempotent), "claimed though it may have happened");
         if self.arguments.is_some() && !self.witnesses.is_empty() {
             assert_eq!(self.arguments, Some(fingerprint), "3: started with other arguments");
             assert!(attempt > 1);
         }
         self.arguments = Some(fingerprint);
-        self.by_nature = by_nature;
+        self.idempotent = idempotent;
     }
 
     fn started(&mut self, holder: Holder) {
         self.holds(holder);
-        assert!(self.may_start(self.by_nature), "1: started twice");
-        self.starts.push(self.by_nature);
+        assert!(self.may_start(self.idempotent), "1: started twice");
+        self.starts.push(self.idempotent);
         assert!(self.witnesses.insert(holder), "1: one claim, two starts");
         self.closed = None;
     }
@@ -834,9 +834,9 @@ impl Truth {
         }
     }
 
-    fn may_start(&self, by_nature: bool) -> bool {
+    fn may_start(&self, idempotent: bool) -> bool {
         self.outcome.is_none()
-            && (self.starts.is_empty() || (by_nature && self.starts.iter().all(|nature| *nature)))
+            && (self.starts.is_empty() || (idempotent && self.starts.iter().all(|nature| *nature)))
     }
 
     fn completes(&mut self, outcome: &StoredResult, now: Moment, rules: &LedgerLimits) {

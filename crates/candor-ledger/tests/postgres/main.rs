@@ -50,7 +50,7 @@ fn running_store_refuses_a_newer_schema_after_reconnect() {
     wait(call(&store, &id("a"), "x"));
     schema.sql("UPDATE candor_ledger SET major = 2");
     lose_connections(&schema);
-    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
     let refused = wait(store.apply(&id("b"), event, AuditContext::default()));
     assert_eq!(refused, Err(StoreError::NewerSchema { found: 2, known: 1 }));
 }
@@ -361,7 +361,7 @@ fn quota_is_counted_across_replicas() {
     let stores: Vec<PostgresStore> =
         (0..4).map(|_| PostgresStore::open(&schema.url(), options.clone()).unwrap()).collect();
     let try_with = |store: &PostgresStore, key: &str| {
-        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
         wait(store.apply(&id(key), event, AuditContext::default()))
     };
     for at in 0..6 {
@@ -394,7 +394,7 @@ fn oldest_first_list_misses_no_late_commit() {
     schema.with(async |stuck| {
         // Another replica has numbered its rows, and cannot commit yet.
         stuck.batch_execute("BEGIN; LOCK TABLE usage IN SHARE MODE").await.unwrap();
-        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+        let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
         let late = other.apply(&id("late"), event, AuditContext::default());
         let stands =
             "SELECT count(*) FROM pg_locks WHERE NOT granted AND relation = 'usage'::regclass";
@@ -504,7 +504,7 @@ fn claims(store: &PostgresStore, keys: &[String]) -> Vec<Result<EventReply, Stor
         .iter()
         .map(|key| {
             let owner = Owner::random().unwrap();
-            let event = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+            let event = Event::Claim { fingerprint: SAME, owner, idempotent: false };
             store.apply(&id(key), event, AuditContext::default())
         })
         .collect();
@@ -566,7 +566,7 @@ fn nul_is_refused_in_names_and_replaced_in_notes() {
     let store = postgres(&schema, LedgerLimits::default());
     let mut odd = id("a");
     odd.scope.tool = "create\0invoice".into();
-    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), by_nature: false };
+    let event = Event::Claim { fingerprint: SAME, owner: Owner([1; 16]), idempotent: false };
     let refused = wait(store.apply(&odd, event.clone(), AuditContext::default())).unwrap_err();
     assert!(refused.to_string().contains("NUL"), "{refused}");
     let circumstances = AuditContext { note: Some("a\0b".into()), ..AuditContext::default() };

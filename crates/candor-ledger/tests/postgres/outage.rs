@@ -48,7 +48,7 @@ impl Truth {
     async fn attempt(&self, store: &dyn Store, key: usize) {
         let id = id(&format!("key-{key}"));
         let owner = Owner::random().unwrap();
-        let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+        let claim = Event::Claim { fingerprint: SAME, owner, idempotent: false };
         let Some(EventReply::Claimed { fence, .. }) = self.say(store, &id, claim).await else {
             return;
         };
@@ -217,7 +217,7 @@ fn lost_commit_answer_never_starts_a_call_twice() {
     wait(async {
         // The claim is stored, but its caller does not know.
         cut.store(true, Ordering::SeqCst);
-        let claim = Event::Claim { fingerprint: SAME, owner, by_nature: false };
+        let claim = Event::Claim { fingerprint: SAME, owner, idempotent: false };
         let told = say(claim.clone()).await;
         assert!(matches!(told, Err(StoreError::Unavailable(_))), "{told:?}");
         let found = store.find(&id).await.unwrap().unwrap();

@@ -226,7 +226,7 @@ impl Reason {
         match self {
             Self::Value { received, expected, .. } => {
                 let Some(integer) = width(&expected) else {
-                    return expecting(in_words(&expected), &received.to_string());
+                    return expecting(summary(&expected), &received.to_string());
                 };
                 match received.whole() {
                     Some(number) => {
@@ -237,7 +237,7 @@ impl Reason {
                 }
             }
             Self::Length { count, expected } => {
-                expecting(in_words(&expected), &counted(count, "item"))
+                expecting(summary(&expected), &counted(count, "item"))
             }
             Self::Choice { received, known } => {
                 let expected = one_of(known.iter().map(|name| quoted(&(*name).into())));
@@ -340,7 +340,7 @@ fn width(expected: &str) -> Option<String> {
 }
 
 /// Translates what serde expects into JSON terms. The text of a visitor of the author's own type stays.
-fn in_words(expected: &str) -> String {
+fn summary(expected: &str) -> String {
     let starts = |words: &[&str]| words.iter().any(|word| expected.starts_with(word));
     let words = match expected {
         "a sequence" => "an array",

@@ -217,7 +217,7 @@ impl<'a> PreviewRun<'a> {
         let (text, world) = match run(engine, call, preview).await {
             Ok(AttemptEnd::Done(Ok(mut output))) => {
                 let world = output.plan.take();
-                (in_words(&output.into_result()), world)
+                (summary(&output.into_result()), world)
             }
             Ok(AttemptEnd::Done(Err(error))) | Err(error) => (format!("No preview: {error}"), None),
             Ok(AttemptEnd::Asks(_) | AttemptEnd::Panicked | AttemptEnd::TookTooLong) => {
@@ -230,7 +230,7 @@ impl<'a> PreviewRun<'a> {
 }
 
 /// Returns the text of a result.
-fn in_words(result: &CallToolResult) -> String {
+fn summary(result: &CallToolResult) -> String {
     let said =
         result.content.iter().map(|block| block.as_text().unwrap_or("(something that is no text)"));
     said.collect::<Vec<_>>().join("\n")

@@ -236,7 +236,7 @@ impl OperationView {
             "unknownReason": self.reason().map(UnknownReason::as_str),
             "by": self.by(),
             "attempts": record.map(|record| record.attempt),
-            "idempotent": record.map(|record| record.by_nature),
+            "idempotent": record.map(|record| record.idempotent),
             "created": self.created().and_then(when::exact),
             "changed": record.and_then(|record| when::exact(record.touched)),
             "since": self.since.and_then(when::exact),

@@ -52,7 +52,7 @@ impl GrantDraft {
 
     /// Describes what the grant will allow.
     #[must_use]
-    pub fn in_words(&self, scope: &Scope, now: Moment) -> String {
+    pub fn summary(&self, scope: &Scope, now: Moment) -> String {
         let Scope { principal, server, instance, tool } = scope;
         format!(
             "Until {} ({} from now), {} may call {} of {} ({}) without approval when:\n{}",
@@ -62,7 +62,7 @@ impl GrantDraft {
             shown(tool),
             shown(server),
             shown(instance),
-            in_words(&self.pattern.to_string()).join("\n"),
+            summary(&self.pattern.to_string()).join("\n"),
         )
     }
 
@@ -132,7 +132,7 @@ pub async fn kept(store: &dyn Store) -> Result<Vec<Grant>, OperatorError> {
 
 /// Describes a stored pattern, line by line.
 #[must_use]
-pub fn in_words(pattern: &str) -> Vec<String> {
+pub fn summary(pattern: &str) -> Vec<String> {
     let Ok(Value::Object(members)) = serde_json::from_str(pattern) else {
         return vec![format!("  what cannot be read here: {}", shown(pattern))];
     };
@@ -164,7 +164,7 @@ mod tests {
         let call = serde_json::json!({"action": "delete", "path": "notes/a", "why": 7});
         let pattern = ArgumentPattern::like(&call, &["why"], &[("path", "notes")]).unwrap();
         assert_eq!(
-            in_words(&pattern.to_string()),
+            summary(&pattern.to_string()),
             [
                 "  action is \"delete\"",
                 "  path is \"notes\" or inside it",
@@ -172,7 +172,7 @@ mod tests {
                 "  and no other argument is present",
             ]
         );
-        assert_eq!(in_words("a\u{1b}"), [r"  what cannot be read here: a\u{1b}"]);
-        assert!(in_words(r#"{"a": {"like": 1}}"#)[0].contains("cannot be read"));
+        assert_eq!(summary("a\u{1b}"), [r"  what cannot be read here: a\u{1b}"]);
+        assert!(summary(r#"{"a": {"like": 1}}"#)[0].contains("cannot be read"));
     }
 }

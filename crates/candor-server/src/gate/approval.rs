@@ -241,7 +241,7 @@ impl<'a> ApprovalFlow<'a> {
             fingerprint: self.operation.fingerprint(),
             binding: asked.binding,
             asked: self.shown(asked).to_string().into_bytes().into(),
-            by_nature: self.operation.by_nature(),
+            idempotent: self.operation.idempotent(),
             keyless: self.operation.is_keyless(),
         };
         match self.operation.ask(event, self.call).await {
@@ -290,7 +290,7 @@ impl<'a> ApprovalFlow<'a> {
             // A secret's value is not stored, so no grant can match it again.
             "secrets": secret::changed(sent.as_value(), &readable),
             "arguments": readable,
-            "effect": effect.in_words(),
+            "effect": effect.summary(),
             "annotations": effects::annotations(effect.hints),
             "description": entry.tool.definition().description,
             "client": exchange.client.info().map(|client| format!("{} {}", client.name, client.version)),
@@ -318,12 +318,12 @@ impl<'a> ApprovalFlow<'a> {
         let effect = self.call.effect();
         let undo = match effect.hints.is_read_only() {
             true => String::new(),
-            false => format!("\n{}", shown(&Undo::in_words(self.undo().as_ref()))),
+            false => format!("\n{}", shown(&Undo::summary(self.undo().as_ref()))),
         };
         let message = format!(
             "May {} run?\n{}\n{}{}\nArguments:\n{pretty}{}\nOperation {}",
             shown(entry.name()),
-            effect.in_words(),
+            effect.summary(),
             quoted(description.unwrap_or_default()),
             undo,
             preview.unwrap_or_default(),

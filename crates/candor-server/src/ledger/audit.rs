@@ -178,12 +178,12 @@ impl CallContext {
     }
 
     /// Returns the texts, without the digest, which costs more than all the rest of a replay.
-    pub(super) fn in_words(&self) -> AuditContext {
+    pub(super) fn summary(&self) -> AuditContext {
         let said: Vec<_> =
             self.client.as_deref().into_iter().chain(self.permitted.as_deref()).collect();
         AuditContext {
             shape: Some(self.shape.as_str().into()),
-            hints: Some(self.effect.in_words().into()),
+            hints: Some(self.effect.summary().into()),
             note: (!said.is_empty()).then(|| said.join(", ").into()),
             ..AuditContext::default()
         }
@@ -255,7 +255,7 @@ impl Row {
             key: self.key.clone(),
             event: event.to_owned(),
             outcome,
-            circumstances: AuditContext { duration, ..self.known.in_words() },
+            circumstances: AuditContext { duration, ..self.known.summary() },
         }
     }
 }

@@ -99,7 +99,7 @@ impl RecordedCall {
                 Ok(Err(error)) => return Some(Outcome::Refused(words::unavailable(&error))),
                 Err(_) => {}
             }
-            let lease = match store.recall(&self.id, self.fingerprint, self.by_nature()).await {
+            let lease = match store.recall(&self.id, self.fingerprint, self.idempotent()).await {
                 Ok(Some(EventReply::InFlight { since, retry_after, silent_for, .. })) => {
                     Lease { started: since, ends_in: retry_after, silent_for }
                 }

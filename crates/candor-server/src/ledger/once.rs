@@ -190,13 +190,13 @@ impl RecordedCall {
         let refused = |error: StoreError| Some(Outcome::Refused(words::unavailable(&error)));
         let until = Instant::now() + self.ledger.0.join;
         let owner = Owner::random().map_err(refused)?;
-        let (fingerprint, by_nature) = (self.fingerprint, self.by_nature());
+        let (fingerprint, idempotent) = (self.fingerprint, self.idempotent());
         // An answer resumes the attempt that asked for it, or nothing. That attempt was approved if it had to be; a new start was
         // not.
         let goes_on = matches!(resumes, Some(ResumePoint::Round { .. }));
         let event = match resumes {
             None | Some(ResumePoint::Approval { .. }) => {
-                Event::Start { fingerprint, owner, by_nature, approval }
+                Event::Start { fingerprint, owner, idempotent, approval }
             }
             Some(ResumePoint::Round { fence, round }) => {
                 let (fence, round) = (Fence(fence), Round(round));
@@ -253,9 +253,9 @@ impl RecordedCall {
         match ended {
             Ok(HandlerResult::Result { result, kind, not_started }) => {
                 let failed = kind == OutcomeKind::Failure;
-                let harmless = match (failed, not_started, self.by_nature()) {
+                let harmless = match (failed, not_started, self.idempotent()) {
                     (true, true, _) => Some(RetryReason::NothingHappened),
-                    (true, false, true) => Some(RetryReason::ByNature),
+                    (true, false, true) => Some(RetryReason::Idempotent),
                     _ => None,
                 };
                 let event = match harmless {
@@ -292,7 +292,7 @@ impl RecordedCall {
             }
             Ok(HandlerResult::Panicked) => self.unknown(holder, UnknownReason::Panicked),
             Err(InterruptReason::TakenBack) => {
-                let event = Event::Discard { holder, why: RetryReason::ByNature };
+                let event = Event::Discard { holder, why: RetryReason::Idempotent };
                 (event, Box::new(|_| Outcome::Refused(words::lost())))
             }
             Err(InterruptReason::Halted) => self.unknown(holder, UnknownReason::Stopped),
@@ -300,7 +300,7 @@ impl RecordedCall {
     }
 
     fn unknown(&self, holder: Holder, reason: UnknownReason) -> (Event, MakeOutcome) {
-        let error = match self.by_nature() {
+        let error = match self.idempotent() {
             true => words::may_be_repeated(reason),
             false => words::outcome_unknown(reason, None),
         };

@@ -163,7 +163,7 @@ impl RecordedCall {
     }
 
     /// Returns true if the call is safe to retry without regard to its key.
-    pub(crate) fn by_nature(&self) -> bool {
+    pub(crate) fn idempotent(&self) -> bool {
         self.hints.is_idempotent()
     }
 
@@ -217,7 +217,7 @@ impl RecordedCall {
 
     /// Returns what the record replies to this call, without waiting. `None`: it is in no call's way.
     pub(crate) async fn reply(&self) -> Result<Option<EventReply>, StoreError> {
-        self.ledger.0.store.recall(&self.id, self.fingerprint, self.by_nature()).await
+        self.ledger.0.store.recall(&self.id, self.fingerprint, self.idempotent()).await
     }
 
     /// Returns the record of this call, if it has one with the same arguments.
@@ -346,7 +346,7 @@ impl RecordedCall {
     }
 
     pub(super) fn digested(&self) -> AuditContext {
-        AuditContext { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.in_words() }
+        AuditContext { digest: Some(self.ledger.digest(&self.canonical)), ..self.known.summary() }
     }
 
     /// Returns what is recorded with its start.

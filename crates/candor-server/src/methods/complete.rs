@@ -93,7 +93,9 @@ where
         AttemptEnd::Done(proposals) => proposals.map_err(|e| e.into_protocol_error(exchange.era())),
         // The protocol allows no questions here: the user is typing.
         AttemptEnd::Asks(_) => {
-            trace::note("a completion asked its client, which the modern era does not allow");
+            trace::note(
+                "a completion handler asked the client a question, which the modern era does not allow",
+            );
             tracing::error!(trace_id = trace::id(), "a completion asked its client");
             Err(ErrorObject::internal(asking::PANICKED))
         }

@@ -29,7 +29,7 @@ pub(crate) async fn answer(
             "openWorldHint": open_world,
         },
         "effect": evaluated.effective.hints.effect().as_str(),
-        "summary": evaluated.effective.in_words(),
+        "summary": evaluated.effective.summary(),
     });
     if let Some(fields) = effects::fields(&evaluated.annotations) {
         about["fields"] = json!(fields);

@@ -46,7 +46,7 @@ enum Lint {
 }
 
 impl Lint {
-    fn in_words(self) -> &'static str {
+    fn summary(self) -> &'static str {
         match self {
             Self::Silent => {
                 "a resource omits its capabilities; `Resource::definite` sets `list` and `subscribe` to false"
@@ -362,7 +362,7 @@ impl Mount {
 
     fn warn(&self, lint: Lint) {
         if !self.warned[lint as usize].swap(true, Ordering::Relaxed) {
-            let problem = lint.in_words();
+            let problem = lint.summary();
             tracing::warn!(provider = self.provider.name(), problem, "a provider of resources");
         }
     }

@@ -165,7 +165,7 @@ impl TestClient {
         };
         let mut seen = Hints::from_effect(effect);
         if once == twice {
-            seen = seen.repeatable();
+            seen = seen.idempotent();
         }
         if !foreseen.is_open_world() {
             seen = seen.closed_world();

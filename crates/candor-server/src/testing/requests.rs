@@ -223,7 +223,7 @@ impl TestClient {
     pub(super) fn explain(&self, error: &ErrorObject) -> String {
         let reasons = self.reasons.lock().unwrap_or_else(PoisonError::into_inner);
         let reasons = reasons.iter().map(|reason| format!("\n  internal reason: {reason}"));
-        in_words(error) + &reasons.collect::<String>()
+        summary(error) + &reasons.collect::<String>()
     }
 
     pub(super) async fn called(&self, params: Object, at: Spot) -> Result<TestResult, ErrorObject> {
@@ -353,7 +353,7 @@ fn none(kind: &str, name: &str, names: impl Iterator<Item = String>) -> String {
 /// The most names that a message lists, so that a developer can find a typo.
 const MOST_NAMES: usize = 50;
 
-fn in_words(error: &ErrorObject) -> String {
+fn summary(error: &ErrorObject) -> String {
     let data = error.data.as_ref().map(|data| format!(", data {data}")).unwrap_or_default();
     let advice = match error.code() {
         code::MISSING_CLIENT_CAPABILITY => {

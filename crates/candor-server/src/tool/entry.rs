@@ -257,7 +257,7 @@ impl RegisteredTool {
         let [read_only, destructive, _, open_world] = effective.sources;
         let source = if has_key { HintSource::Resolved } else { HintSource::Declared };
         EffectiveHints {
-            hints: effective.hints.repeatable(),
+            hints: effective.hints.idempotent(),
             sources: [read_only, destructive, source, open_world],
         }
     }
@@ -283,7 +283,7 @@ impl RegisteredTool {
             let hints = part.definition.annotations.get_or_insert_with(ToolAnnotations::new);
             if self.idempotency.is_certain() {
                 hints.idempotent_hint = Some(true);
-                part.hints = part.hints.repeatable();
+                part.hints = part.hints.idempotent();
             }
             part.varies |= self.is_keyed_at_will() && hints.idempotent_hint != Some(true);
         }

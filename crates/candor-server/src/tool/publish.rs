@@ -50,7 +50,7 @@ impl ListingOptions {
         if entry.effects.has_effect() {
             let mut about = json!({"effect": entry.worst().hints.effect().as_str()});
             if let Effects::Table(table) = &entry.effects {
-                about["effects"] = table.in_words().into();
+                about["effects"] = table.summary().into();
             }
             add_meta(definition.to_mut(), extension::DYNAMIC_ANNOTATIONS, &about);
         }

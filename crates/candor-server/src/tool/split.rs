@@ -106,8 +106,7 @@ fn part(
     definition.input_schema = raw(&narrowed);
     definition.title = whole.title.as_ref().map(|title| format!("{title}: {word}"));
     let described = whole.description.as_deref().unwrap_or(&whole.name);
-    definition.description =
-        Some(format!("{described} ({argument}: {word}; {})", hints.in_words()));
+    definition.description = Some(format!("{described} ({argument}: {word}; {})", hints.summary()));
     let annotations = definition.annotations.get_or_insert_with(ToolAnnotations::new);
     effects::write(hints.declared(), annotations);
     definition.dynamic_annotations = None;

@@ -83,7 +83,7 @@ async fn check_effects_fails_for_a_tool_that_exceeds_its_hints() {
             push as fn(&mut Vec<String>),
             "but it changed something and its second call had a further effect\n",
         ),
-        (Hints::ADDS.repeatable(), push, "but its second call had a further effect\n"),
+        (Hints::ADDS.idempotent(), push, "but its second call had a further effect\n"),
         (Hints::ADDS, |words| drop(words.pop()), "but it took something away\n"),
         (Hints::ADDS, |words| words[0] = "other".to_owned(), "but it took something away\n"),
     ] {
@@ -99,7 +99,7 @@ async fn check_effects_fails_for_a_tool_that_exceeds_its_hints() {
 async fn check_effects_accepts_a_tool_that_stays_below_its_hints() {
     assert_eq!(verdict(Hints::WORST, |_| {}).await, Ok(Hints::READS));
     let set = |words: &mut Vec<String>| words.resize(2, "two".to_owned());
-    assert_eq!(verdict(Hints::ADDS.repeatable(), set).await, Ok(Hints::ADDS.repeatable()));
+    assert_eq!(verdict(Hints::ADDS.idempotent(), set).await, Ok(Hints::ADDS.idempotent()));
 }
 
 #[tokio::test]

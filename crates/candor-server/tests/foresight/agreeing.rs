@@ -69,7 +69,7 @@ fn harmless(runs: &Arc<AtomicUsize>) -> Server {
     };
     let moody = counting("moody").effects_by(Hints::ADDS, |args| match args["mood"].as_str() {
         Some("calm") => Hints::READS,
-        Some("busy") => Hints::ADDS.repeatable(),
+        Some("busy") => Hints::ADDS.idempotent(),
         _ => Hints::ADDS,
     });
     let mut partly = ToolAnnotations::new();

@@ -60,8 +60,8 @@ async fn each_row_of_the_table_has_its_hints() {
         for (action, expected) in [
             ("read", Hints::new(true, false, true, false)),
             ("append", Hints::new(false, false, false, false)),
-            ("replace", Hints::CHANGES.repeatable().closed_world()),
-            ("delete", Hints::DELETES.repeatable().closed_world()),
+            ("replace", Hints::CHANGES.idempotent().closed_world()),
+            ("delete", Hints::DELETES.idempotent().closed_world()),
         ] {
             let hints = client.hints("manage_files", json!({"path": "a", "action": action})).await;
             assert_eq!(hints, expected, "{action}");

@@ -14,7 +14,7 @@ fn files(by: &Counter) -> JsonTool {
     let table = EffectTable::new()
         .row(row("read", Hints::READS))
         .row(row("append", Hints::ADDS))
-        .row(row("delete", Hints::DELETES.repeatable()));
+        .row(row("delete", Hints::DELETES.idempotent()));
     let mut schema = of(&["path", "action"]);
     schema["properties"]["action"]["enum"] = json!(["read", "append", "delete"]);
     by.tool("files", &schema).description("Files").effects(table)

@@ -29,7 +29,7 @@ fn panicking(work: &Work, at_once: bool) -> JsonTool {
 }
 
 /// With these hints: destructive, and idempotent by nature.
-fn repeatable(tool: JsonTool) -> JsonTool {
+fn idempotent(tool: JsonTool) -> JsonTool {
     let mut annotations = ToolAnnotations::new();
     annotations.idempotent_hint = Some(true);
     annotations.destructive_hint = Some(true);
@@ -123,7 +123,7 @@ async fn abandoned_operation_is_refused() {
 async fn idempotent_call_restarts_after_a_panic() {
     for at_once in [true, false] {
         let work = Work::new();
-        let site = Site::of(remembering().tool(repeatable(panicking(&work, at_once))));
+        let site = Site::of(remembering().tool(idempotent(panicking(&work, at_once))));
         let [modern, legacy] = Caller::both(&site).await;
         let failed = modern.act().await;
         assert!(failed.is_error());
@@ -189,7 +189,7 @@ async fn not_started_error_lets_the_key_start_again() {
 async fn failure_of_an_idempotent_call_is_not_stored() {
     let work = Work::new();
     let site =
-        Site::of(remembering().tool(repeatable(failing(&work, || ToolError::new("No paper")))));
+        Site::of(remembering().tool(idempotent(failing(&work, || ToolError::new("No paper")))));
     let [modern, legacy] = Caller::both(&site).await;
     let failed = modern.act().await;
     assert_eq!((failed.text(), &mark(failed.raw())["released"]), ("No paper", &json!(true)));
@@ -210,10 +210,10 @@ async fn invalid_result_is_stored_and_never_released() {
         })
         .output_schema(&schema)
     };
-    for by_nature in [false, true] {
+    for is_idempotent in [false, true] {
         let work = Work::new();
         let tool = invalid(&work);
-        let tool = if by_nature { repeatable(tool) } else { tool };
+        let tool = if is_idempotent { idempotent(tool) } else { tool };
         let site = Site::of(remembering().tool(tool));
         let [modern, legacy] = Caller::both(&site).await;
         let first = modern.act().await;

@@ -109,10 +109,10 @@ impl Store for Moody {
         &self,
         id: &RecordId,
         fingerprint: Fingerprint,
-        by_nature: bool,
+        idempotent: bool,
     ) -> StoreFuture<'_, Option<EventReply>> {
         let id = id.clone();
-        self.moodily("recall", move || self.store.recall(&id, fingerprint, by_nature))
+        self.moodily("recall", move || self.store.recall(&id, fingerprint, idempotent))
     }
 
     fn note(&self, note: CallNote) -> StoreFuture<'_, ()> {

@@ -33,7 +33,7 @@ pub(super) async fn serve(
     if io::stdin().is_terminal() {
         // A host connects a pipe, so a user has started this program in a terminal.
         eprintln!(
-            "messages of MCP are read from stdin, as a host sends them; without --stdio this serves HTTP. Ctrl-C ends"
+            "messages of MCP are read from stdin, as a host sends them; without --stdio this serves HTTP. Press Ctrl-C to stop"
         );
     }
     let input = stdin::open();

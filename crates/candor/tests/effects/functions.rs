@@ -79,7 +79,7 @@ fn ask(query: Query) {
 }
 
 fn of_all(all: &Arguments) -> Hints {
-    if all.get("dry").is_some() { Hints::READS } else { Hints::DELETES.repeatable() }
+    if all.get("dry").is_some() { Hints::READS } else { Hints::DELETES.idempotent() }
 }
 
 #[tool(effects = of_all, at_most(deletes, idempotent))]

@@ -13,7 +13,7 @@ macro_rules! tools_in_words {
             fn $name() {}
         )*
 
-        fn in_words() -> Tools {
+        fn summary() -> Tools {
             tools![depends, $($name),*]
         }
 
@@ -46,7 +46,7 @@ fn anything() {}
 
 #[tokio::test]
 async fn classified_tool_publishes_all_four_hints_and_its_effect() {
-    for client in both(in_words) {
+    for client in both(summary) {
         for (name, effect, hints) in expected() {
             let tool = published(&client, name).await;
             assert_eq!(tool["annotations"], hints, "{tool}");
@@ -58,7 +58,7 @@ async fn classified_tool_publishes_all_four_hints_and_its_effect() {
 
 #[tokio::test]
 async fn evaluation_returns_all_four_hints_and_the_effect() {
-    for client in both(in_words) {
+    for client in both(summary) {
         for (name, effect, hints) in expected() {
             assert_eq!(foreseen(&client, name, json!({})).await, hints, "{name}");
             let told = client.hints(name, json!({})).await;

@@ -32,7 +32,7 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
         effect: Effect::from_word(beside.as_str().unwrap()),
         ..Hints::new(read_only, destructive, idempotent, open_world).declared()
     };
-    declared.effective().hints.in_words()
+    declared.effective().hints.summary()
 }
 
 /// The rows of each call have its whole set of hints; `--audit all` those of reads, too.
@@ -58,13 +58,13 @@ async fn every_call_records_its_hints() {
         }
         let refused = client.call("execute_migration", &json!({"migration_id": "refunds"})).await;
         assert_eq!(code(&refused), Some("preview_required"));
-        let changes = Hints::CHANGES.in_words();
+        let changes = Hints::CHANGES.summary();
         wanted.push(("execute_migration".to_owned(), Some(changes)));
         let rows = rows(shop).await;
         let [start, complete, others @ ..] = &rows[..] else { panic!("{rows:?}") };
         assert_eq!((&*start.event, &*complete.event), ("start", "complete"));
         // With its key, a call may be repeated safely.
-        let adds = Hints::ADDS.repeatable().closed_world().in_words();
+        let adds = Hints::ADDS.idempotent().closed_world().summary();
         assert_eq!(start.circumstances.hints.as_deref(), Some(&*adds));
         let written: Vec<_> = others
             .iter()
@@ -181,7 +181,7 @@ async fn start_row_records_the_reviewer_and_the_channel() {
             let mut rows = rows(&shop).await;
             rows.retain(|row| row.scope.tool == "delete_invoice");
             let row = |event: &str| rows.iter().find(|row| row.event == event);
-            let deletes = Hints::DELETES.closed_world().in_words();
+            let deletes = Hints::DELETES.closed_world().summary();
             let ask = row("ask").expect("a question");
             assert_eq!(ask.circumstances.hints.as_deref(), Some(&*deletes));
             let decide = row("decide").expect("a decision");

@@ -386,9 +386,9 @@ async fn every_classified_tool_publishes_all_four_hints() {
     everywhere("defaults", &[], async |_, client| {
         let tools = client.tools().await;
         let published = |name: &str| tools[name]["annotations"].clone();
-        let whole = |read, destroys, repeatable, outside| {
+        let whole = |read, destroys, idempotent, outside| {
             json!({
-                "readOnlyHint": read, "destructiveHint": destroys, "idempotentHint": repeatable, "openWorldHint": outside,
+                "readOnlyHint": read, "destructiveHint": destroys, "idempotentHint": idempotent, "openWorldHint": outside,
             })
         };
         let migration = json!({"migration_id": "refunds"});
@@ -425,15 +425,15 @@ async fn descriptions_and_hints_agree() {
         for (name, tool) in tools.as_object().unwrap() {
             let words = tool["description"].as_str().unwrap().split_whitespace();
             let says = words.collect::<Vec<_>>().join(" ");
-            let [reads, destroys, repeatable, _] = meaning(&tool["annotations"]);
+            let [reads, destroys, idempotent, _] = meaning(&tool["annotations"]);
             // A tool that is neither safe to retry nor marked as destructive would be wrong.
-            assert!(reads || repeatable || destroys, "{name}: {says}");
+            assert!(reads || idempotent || destroys, "{name}: {says}");
             if says.contains("Safe to retry with") && !says.contains("Not safe") {
-                assert!(repeatable, "{name}: {says}");
+                assert!(idempotent, "{name}: {says}");
             }
             assert_eq!(
                 says.contains("Not safe to retry with same inputs."),
-                !reads && !repeatable,
+                !reads && !idempotent,
                 "{name}: {says}"
             );
             if says.contains("This cannot be undone.") {

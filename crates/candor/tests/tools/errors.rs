@@ -143,14 +143,14 @@ impl fmt::Display for Words {
 }
 
 #[tool(reads)]
-fn in_words() -> Result<i64, Words> {
+fn summary() -> Result<i64, Words> {
     Err(Words)
 }
 
 #[tokio::test]
 async fn text_of_a_foreign_error_goes_only_to_the_log() {
-    for client in both(|| tools![by_question_mark, as_it_is, in_a_box, in_words]) {
-        for tool in ["by_question_mark", "as_it_is", "in_a_box", "in_words"] {
+    for client in both(|| tools![by_question_mark, as_it_is, in_a_box, summary]) {
+        for tool in ["by_question_mark", "as_it_is", "in_a_box", "summary"] {
             let log = Log::listen();
             let called = client.call(tool, json!({})).await;
             assert_eq!(but_for_the_number(&called, &log), json!({"code": "internal"}), "{tool}");

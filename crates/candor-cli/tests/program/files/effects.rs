@@ -51,7 +51,7 @@ fn calls() -> Vec<(&'static str, Value, Hints)> {
     ]
 }
 
-async fn foreseen(host: &mut Host, tool: &str, arguments: &Value) -> Value {
+async fn explanation(host: &mut Host, tool: &str, arguments: &Value) -> Value {
     let params = json!({"name": tool, "arguments": arguments});
     host.result("tools/annotations", &params).await["annotations"].take()
 }
@@ -63,7 +63,11 @@ async fn evaluated_hints_match_the_effect_of_the_call() {
             let served = Served::prepared(&format!("effect {era:?} {number}"));
             let mut host = served.to(era, &[]).await;
             let before = served.tree();
-            assert_eq!(foreseen(&mut host, tool, &arguments).await, written(hints), "{arguments}");
+            assert_eq!(
+                explanation(&mut host, tool, &arguments).await,
+                written(hints),
+                "{arguments}"
+            );
             assert_eq!(served.tree(), before, "{tool} {arguments}: evaluation changes nothing");
 
             host.done(tool, &arguments).await;
@@ -170,7 +174,7 @@ async fn split_tool_has_the_exact_hints_of_its_action() {
                 assert_eq!(definition["annotations"], written(hints), "{definition}");
                 assert_eq!(definition.get("dynamicAnnotations"), None, "{definition}");
                 assert_eq!(definition["inputSchema"]["properties"].get("action"), None);
-                assert_eq!(foreseen(&mut host, &part, &arguments).await, written(hints));
+                assert_eq!(explanation(&mut host, &part, &arguments).await, written(hints));
             }
         }
     }

@@ -298,7 +298,7 @@ impl Parser<'_> {
                 Some('s') => self.dots = on,
                 Some('-') if on => on = false,
                 Some(end @ (':' | ')')) => return Ok(end),
-                Some(other) => return Err(format!("`{other}` is no flag")),
+                Some(other) => return Err(format!("`{other}` is not a flag")),
                 None => return Err("a `(` is never closed".to_owned()),
             }
             next = self.reader.rest.next();
@@ -354,6 +354,6 @@ fn ranges(class: &str) -> Result<Set, String> {
             class.ranges().iter().map(|range| (range.start().into(), range.end().into())).collect()
         }
         HirKind::Literal(literal) => of_chars(std::str::from_utf8(&literal.0).unwrap_or_default()),
-        _ => return Err(format!("{class} is no class")),
+        _ => return Err(format!("{class} is not a character class")),
     })
 }
