@@ -53,8 +53,17 @@ pub(super) struct Argument {
     alternatives: usize,
 }
 
-/// For some places of the arguments, by pointer: the one alternative of the schema that the value there has.
-pub(super) type Form = HashMap<String, usize>;
+/// For some places of the arguments, by pointer: what is there.
+pub(super) type Form = HashMap<String, Content>;
+
+/// What is at a place of the arguments.
+#[derive(Clone, Copy)]
+pub(super) enum Content {
+    /// A value of this alternative of the schema.
+    Alternative(usize),
+    Missing,
+    Null,
+}
 
 /// Schemas that apply together.
 type Alternative<'s> = Vec<&'s Map<String, Value>>;
@@ -75,7 +84,7 @@ impl<'s> Domains<'s> {
 
     /// Returns forms of the arguments. Each call has one of them, at least if there are any: too many are not counted.
     ///
-    /// Only places that hold several of these arguments matter: an alternative there decides about all of them together.
+    /// Only places that hold several of these arguments matter: what is there decides about all of them together.
     pub(super) fn forms(&self, arguments: &[&Pointer]) -> Vec<Form> {
         let mut shared: HashMap<String, usize> = HashMap::new();
         for argument in arguments {
@@ -93,26 +102,39 @@ impl<'s> Domains<'s> {
         for place in places {
             let mut chosen = Vec::new();
             for form in forms {
-                let alternatives = match place.as_str() {
-                    "" => self.alternatives(self.root, 0).len(),
-                    _ => self.argument_of(&Pointer::from(place.as_str()), &form).alternatives,
-                };
-                if alternatives < 2 {
-                    chosen.push(form);
-                    continue;
-                }
-                if chosen.len() + alternatives > MOST {
+                let contents = self.contents(place, &form);
+                if chosen.len() + contents.len() > MOST {
                     return Vec::new();
                 }
-                chosen.extend((0..alternatives).map(|one| {
+                chosen.extend(contents.into_iter().map(|content| {
                     let mut form = form.clone();
-                    form.insert(place.clone(), one);
+                    form.insert(place.clone(), content);
                     form
                 }));
             }
             forms = chosen;
         }
         forms
+    }
+
+    /// Returns what can be at a place, in calls that have this form. Below a place without a value, nothing needs to be known.
+    fn contents(&self, place: &str, form: &Form) -> Vec<Content> {
+        let (alternatives, step) = match place {
+            "" => (self.alternatives(self.root, 0).len(), None),
+            _ => {
+                let found = self.argument_of(&Pointer::from(place), form);
+                (found.alternatives, found.domain.steps.last().copied())
+            }
+        };
+        let absent = [
+            (Content::Missing, step.is_some_and(|step| step.missing)),
+            (Content::Null, step.is_some_and(|step| step.null)),
+        ];
+        let absent =
+            absent.into_iter().filter(|(_, possible)| *possible).map(|(content, _)| content);
+        let contents: Vec<Content> =
+            (0..alternatives).map(Content::Alternative).chain(absent).collect();
+        if contents.is_empty() { vec![Content::Missing] } else { contents }
     }
 
     /// Returns what the schema says about the argument at this pointer.
@@ -165,8 +187,13 @@ impl<'s> Domains<'s> {
                 children = vec![Vec::new()];
             }
             let null = children.iter().any(|child| accepts(self.root, child)(&Value::Null));
-            argument.domain.steps.push(Step { missing, null });
-            places = chosen(children, form.get(step.as_str()));
+            let content = form.get(step.as_str());
+            let may_be = |absent: fn(&Content) -> bool| content.is_none_or(absent);
+            argument.domain.steps.push(Step {
+                missing: missing && may_be(|content| matches!(content, Content::Missing)),
+                null: null && may_be(|content| matches!(content, Content::Null)),
+            });
+            places = chosen(children, content);
             if let Some(default) = default(&declared) {
                 argument.defaults.push((step, default.clone(), null));
             }
@@ -214,11 +241,15 @@ impl<'s> Domains<'s> {
     }
 }
 
-/// Returns the alternatives, or only the one that a form has.
-fn chosen<'s>(alternatives: Vec<Alternative<'s>>, one: Option<&usize>) -> Vec<Alternative<'s>> {
-    match one {
-        Some(one) => alternatives.into_iter().nth(*one).into_iter().collect(),
+/// Returns the alternatives, or only those that a form has.
+fn chosen<'s>(
+    alternatives: Vec<Alternative<'s>>,
+    content: Option<&Content>,
+) -> Vec<Alternative<'s>> {
+    match content {
         None => alternatives,
+        Some(Content::Alternative(one)) => alternatives.into_iter().nth(*one).into_iter().collect(),
+        Some(Content::Missing | Content::Null) => Vec::new(),
     }
 }
 

@@ -22,9 +22,9 @@ pub(super) fn out_of_form(table: &EffectTable, number: usize, reach: RowReach) -
         RowReach::Later => format!(
             "{place} never matches: rows before it take every such call. Remove it, or move it up"
         ),
-        RowReach::Never | RowReach::First => format!(
-            "{place} never matches: no alternative of the schema allows all of its tests together"
-        ),
+        RowReach::Never | RowReach::First => {
+            format!("{place} never matches: no call passes all of its tests together")
+        }
     }
 }
 

@@ -209,12 +209,21 @@ fn each_variant(target: Option<Target>) {
     let _ = target;
 }
 
+#[tool(effects(target.is_absent() && target.kind == "alpha" => reads, otherwise => deletes))]
+fn absent_variant(target: Option<Target>) {
+    let _ = target;
+}
+
 #[test]
 fn row_that_combines_two_variants_is_refused() {
     for (tools, expected) in [
         (
+            tools![absent_variant],
+            r#"tool "absent_variant": row 1 of its effects (`target is left out and target.kind is "alpha"`) never matches: no call passes all of its tests together"#,
+        ),
+        (
             tools![two_variants],
-            r#"tool "two_variants": row 1 of its effects (`target.kind is "alpha" and target.m is given`) never matches: no alternative of the schema allows all of its tests together"#,
+            r#"tool "two_variants": row 1 of its effects (`target.kind is "alpha" and target.m is given`) never matches: no call passes all of its tests together"#,
         ),
         (
             tools![variant_twice],
