@@ -291,7 +291,7 @@ fn pointer_of_a_refusal_never_names_a_valid_value() {
     impl TryFrom<String> for Even {
         type Error = &'static str;
         fn try_from(text: String) -> Result<Self, &'static str> {
-            if text.len() % 2 == 0 { Ok(Self(text)) } else { Err("not even") }
+            if text.len().is_multiple_of(2) { Ok(Self(text)) } else { Err("not even") }
         }
     }
     #[derive(Debug, Deserialize)]

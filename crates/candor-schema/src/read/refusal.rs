@@ -273,7 +273,7 @@ impl Received {
             (Self::Float(float), value) => value.as_f64() == Some(*float),
             (Self::Text(text), value) => value == text,
             (Self::Other(text), value) => match text.strip_prefix("the number ") {
-                Some(number) => value.is_number() && value.to_string() == number,
+                Some(number) => value.as_number().is_some_and(|own| own.to_string() == number),
                 None => !["an array", "an object"].contains(&&**text),
             },
         }
