@@ -152,7 +152,9 @@ async fn server_that_skips_its_approval_needs_confirmation_from_then_on() {
     let told = world.canned(&canned(done.clone()), &["explain", "wipe"]).await.ended(0);
     told.says("→ Needs approval");
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(0);
-    told.complains("The server announced approval for this call and ran it without.");
+    told.complains(
+        "The server said that it would ask for approval of this call, but ran it without asking.",
+    );
     let told = world.canned(&canned(done.clone()), &["call", "wipe"]).await.ended(3);
     told.complains("so you must confirm");
     assert_eq!(world.asked("tools/call"), 2, "once with an approval, once without");

@@ -72,7 +72,7 @@ async fn every_tool_refuses_parent_and_absolute_paths() {
                 refused(&mut host, &served, tool, &arguments, &["bad_path"]).await;
             }
         }
-        for (path, part) in [("..", "goes up with `..`"), ("/x", "is absolute"), ("\0", "NUL")] {
+        for (path, part) in [("..", "contains `..`"), ("/x", "is absolute"), ("\0", "NUL")] {
             let told = host.refused("manage_files", &manage("read", path), "bad_path").await;
             assert!(told.contains(part), "{told}");
         }
