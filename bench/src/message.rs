@@ -17,6 +17,9 @@ pub const ECHO_READ: &str = "echo_read";
 /// The key of calls that have one.
 pub const KEY: &str = "bench-operation-1";
 
+/// The token of calls that need one.
+pub const TOKEN: &str = "bench-token-0123456789abcdef0123456789abcdef";
+
 /// The legacy revision that sessions are opened with.
 pub const LEGACY: &str = "2025-11-25";
 

@@ -53,6 +53,7 @@ async fn serve(mode: &str, tools: usize) -> Result<(), Box<dyn Error>> {
         "bare-axum" => bare_axum::serve(listen().await?).await?,
         "bytes" => bytes::serve(listen().await?, tools).await?,
         "candor" => candor::serve(listen().await?, tools).await?,
+        "candor-token" => candor::serve_with_token(listen().await?, tools).await?,
         "candor-ledger" => {
             candor::serve_with_ledger(listen().await?, tools, AskLevel::Never).await?;
         }

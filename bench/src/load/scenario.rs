@@ -2,7 +2,10 @@
 
 use serde_json::Value;
 
-use crate::message::{self, ECHO, ECHO_READ, ECHO_WITH_PROGRESS, LEGACY, MARK, MODERN};
+use crate::message::{self, ECHO, ECHO_READ, ECHO_WITH_PROGRESS, LEGACY, MARK, MODERN, TOKEN};
+
+/// The header of calls with the token.
+const AUTHORIZATION: &str = "Bearer bench-token-0123456789abcdef0123456789abcdef";
 
 /// A request that is sent again and again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,7 +30,9 @@ pub enum Scenario {
     Annotations,
     /// `GET /tools`, as browsers and programs without MCP ask.
     Tools,
-    /// The same call over the REST API.
+    /// `tools/call` by a modern client with a token.
+    ModernWithToken,
+    /// The same call over the REST API, with the same token.
     Rest,
 }
 
@@ -46,6 +51,7 @@ impl Scenario {
             "list" => Self::List,
             "annotations" => Self::Annotations,
             "tools" => Self::Tools,
+            "modern-token" => Self::ModernWithToken,
             "rest" => Self::Rest,
             _ => return None,
         })
@@ -60,6 +66,10 @@ impl Scenario {
         let call = ("mcp-method", "tools/call");
         let (body, headers): (Value, &[(&str, &str)]) = match self {
             Self::Modern => (message::modern_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
+            Self::ModernWithToken => (
+                message::modern_call(1, ECHO),
+                &[call, ("mcp-name", ECHO), ("authorization", AUTHORIZATION)],
+            ),
             Self::Read => (message::modern_call(1, ECHO_READ), &[call, ("mcp-name", ECHO_READ)]),
             Self::Replay => (message::modern_keyed_call(1, ECHO), &[call, ("mcp-name", ECHO)]),
             Self::ModernProgress => (
@@ -81,7 +91,7 @@ impl Scenario {
                 let body = message::arguments().to_string();
                 let head = format!(
                     "POST /tools/{ECHO}/call HTTP/1.1\r\nhost: 127.0.0.1\r\naccept: application/json\r\n\
-                     content-type: application/json\r\ncontent-length: {}\r\n\r\n",
+                     authorization: Bearer {TOKEN}\r\ncontent-type: application/json\r\ncontent-length: {}\r\n\r\n",
                     body.len()
                 );
                 return (head + &body).into_bytes();
@@ -95,7 +105,12 @@ impl Scenario {
     /// What must stand in every answer.
     pub(super) fn expected(self) -> &'static [&'static str] {
         match self {
-            Self::Modern | Self::Read | Self::Legacy | Self::Session | Self::Rest => &[MARK],
+            Self::Modern
+            | Self::ModernWithToken
+            | Self::Read
+            | Self::Legacy
+            | Self::Session
+            | Self::Rest => &[MARK],
             // Whichever answer is the first.
             Self::Replay => &[r#""replayed":"#, MARK],
             Self::ModernProgress | Self::SessionProgress => &["notifications/progress", MARK],

@@ -4,8 +4,10 @@
 use std::io;
 use std::sync::Arc;
 
+use ::candor::auth::BearerTokens;
 use ::candor::hints::{Condition, EffectRow, EffectTable, Hints};
 use ::candor::prelude::*;
+use ::candor::protocol::Principal;
 use ::candor::protocol::types::ToolAnnotations;
 use ::candor::run::ServeArgs;
 use ::candor::tool::Tool;
@@ -15,7 +17,7 @@ use axum::Router;
 use candor_console::Console;
 use tokio::net::TcpListener;
 
-use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_READ, ECHO_WITH_PROGRESS, input_schema};
+use crate::message::{ECHO, ECHO_BY_UNITS, ECHO_READ, ECHO_WITH_PROGRESS, TOKEN, input_schema};
 
 /// Serves HTTP with so many tools until it is stopped.
 pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
@@ -24,7 +26,19 @@ pub async fn serve(listener: TcpListener, tools: usize) -> io::Result<()> {
     ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
 }
 
-/// The same, remembering its calls in a file, and asking a person before what `ask` covers.
+/// The endpoint and the console with one accepted token, because the REST API makes no call without one.
+pub async fn serve_with_token(listener: TcpListener, tools: usize) -> io::Result<()> {
+    let tokens = BearerTokens::default().token(TOKEN, Principal::new("bench"));
+    let server = server(tools).authenticator(tokens);
+    let engine = server.build().map_err(io::Error::other)?;
+    let console = Console::of(engine.clone()).reached(&Http::default()).allow_execute();
+    let app = Router::new().route("/mcp", endpoint(engine, Http::default()));
+    let never = std::future::pending();
+    let app = app.merge(console.router());
+    ::candor::transport::http::serve(listener, app, &Limits::default(), never).await
+}
+
+/// The endpoint with a ledger in a file. Calls that `ask` covers need approval.
 pub async fn serve_with_ledger(
     listener: TcpListener,
     tools: usize,

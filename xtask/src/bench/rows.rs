@@ -134,8 +134,8 @@ pub(super) static ROWS: [Row; 28] = [
         what: "a call over the REST API, against the same call over MCP",
         kind: Kind::Ratio {
             figure: Figure::CpuPerCall,
-            ours: side("REST", "rest", &["candor", "10"]),
-            theirs: side("MCP", "modern", &["candor", "10"]),
+            ours: side("REST", "rest", &["candor-token", "10"]),
+            theirs: side("MCP", "modern-token", &["candor-token", "10"]),
             at_most: 1.1,
         },
     },
