@@ -150,7 +150,7 @@ impl Client {
         let members = members_of(&answer).map_err(Error::protocol)?;
         let entries = members
             .get(member)
-            .ok_or_else(|| Error::protocol(format!("{method} is answered without {member:?}")))?;
+            .ok_or_else(|| Error::protocol(format!("the answer to {method} has no {member:?}")))?;
         let entries = entries.items().map_err(|p| Error::protocol(format!("{member}: {p}")))?.len();
         pages.read += entries;
         pages.next = match members.get("nextCursor").filter(|cursor| !cursor.is_null()) {

@@ -124,7 +124,7 @@ pub(crate) async fn visitor(console: &Inner, parts: &Parts) -> Result<ConsoleIde
         }
         let Some(authenticator) = &console.authenticator else {
             console.rooms.log_refusal(parts);
-            return Err(Problem::unauthorized("This token is not the one of this launch"));
+            return Err(Problem::unauthorized("This token is from an earlier start of the server"));
         };
         return match authenticator.authenticate(parts).await {
             Ok(identity) => {

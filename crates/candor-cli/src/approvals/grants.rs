@@ -84,7 +84,7 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
         Some((by, at)) => format!("revoked by {} at {}", shown(by), when::written(*at)),
         None if grant.binding.is_none() && grant.is_in_force(now) => {
             format!(
-                "no effect (granted by {by}): it is not bound to the tool's definition, so calls still need approval"
+                "not valid (granted by {by}): it is not bound to the tool's definition, so calls still need approval"
             )
         }
         None if grant.is_in_force(now) => format!(

@@ -45,7 +45,7 @@ pub(crate) struct HistoryResolveArgs {
     #[arg(long, hide = true, conflicts_with_all = ["succeeded", "not_run", "abandoned"])]
     done: bool,
 
-    /// The result: a tool result (an object with `content`), or any other value, which becomes the content of one
+    /// The result: a tool result (an object with `content`), or any other JSON value, which becomes the content of a tool result
     #[arg(long, value_name = "JSON", conflicts_with_all = ["not_run", "abandoned"], allow_hyphen_values = true)]
     result: Option<String>,
 

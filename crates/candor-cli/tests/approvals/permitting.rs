@@ -72,7 +72,7 @@ fn grant_without_a_binding_is_listed_as_inactive() {
     ledger.place.change("UPDATE grants SET binding = NULL");
     let listed = ledger.approvals(&["grants"]);
     let text = listed.text();
-    assert!(text.contains("no effect") && text.contains("may call create_invoice"), "{text}");
+    assert!(text.contains("not valid") && text.contains("may call create_invoice"), "{text}");
     let line = ledger.approvals(&["grants", "--json"]).json();
     assert_eq!((&line["active"], &line["binding"]), (&json!(false), &json!(null)));
 }

@@ -81,7 +81,7 @@ impl RegisteredTool {
         let name = self.preview_name.clone().unwrap_or_default();
         if name.len() > split::LONGEST_NAME {
             return Err(format!(
-                "the name of its preview, {name:?}, has more than {} letters",
+                "the name of its preview, {name:?}, has more than {} characters",
                 split::LONGEST_NAME
             ));
         }

@@ -86,7 +86,7 @@ fn part(
     let plain = |c: char| if c.is_ascii_alphanumeric() || c == '-' { c } else { '_' };
     let name: String = format!("{}_{word}", whole.name).chars().map(plain).collect();
     if name.len() > LONGEST_NAME {
-        return Err(format!("its part {name:?} has a name of more than {LONGEST_NAME} letters"));
+        return Err(format!("its part {name:?} has a name of more than {LONGEST_NAME} characters"));
     }
     let mut narrowed = schema.clone();
     if let Some(properties) = narrowed.get_mut("properties").and_then(Value::as_object_mut) {

@@ -162,7 +162,7 @@ fn split_tool_with_a_taken_or_long_name_fails_the_build() {
     let too_long = build(server().tool(doing(&long, &json!(["look"]))));
     assert_eq!(
         too_long,
-        format!(r#"tool "{long}": its part "{long}_look" has a name of more than 64 letters"#)
+        format!(r#"tool "{long}": its part "{long}_look" has a name of more than 64 characters"#)
     );
     // Without the split, the names do not clash.
     server()

@@ -74,7 +74,7 @@ fn tool_references_must_exist_and_match() {
     let long = "x".repeat(60);
     let previewed =
         tool(&long, &[]).preview(|_, _| async { Ok::<_, candor_server::tool::ToolError>("") });
-    assert!(refused(vec![previewed]).contains("more than 64 letters"));
+    assert!(refused(vec![previewed]).contains("more than 64 characters"));
 }
 
 #[test]

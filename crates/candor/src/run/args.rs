@@ -95,7 +95,7 @@ pub struct ServeArgs {
     #[arg(long, value_name = "HOW", env = "CANDOR_SPLIT", value_enum, num_args = 0..=1, default_missing_value = "instead", require_equals = true)]
     pub split: Option<SplitFlag>,
 
-    /// How log lines are written to stderr; RUST_LOG says which
+    /// The format of log lines on stderr; RUST_LOG selects the lines
     #[arg(long, value_name = "FORMAT", env = "CANDOR_LOG_FORMAT", value_enum, default_value_t)]
     pub log_format: LogFormat,
 
@@ -207,7 +207,7 @@ impl ServeArgs {
         };
         match (self.stdio, self.http.is_some()) {
             (true, true) if flag("--stdio") && flag("--http") => {
-                Err(Error::usage("--stdio and --http cannot be used together: say one of them"))
+                Err(Error::usage("--stdio and --http cannot be used together: use one of them"))
             }
             (true, true) if flag("--http") => Ok(ServeMode::Http),
             (true, _) => Ok(ServeMode::Stdio),

@@ -37,7 +37,7 @@ pub(super) fn that_read() -> Vec<Arc<dyn Tool>> {
     tools![manage::read_file, list::list_files, search::search_files]
 }
 
-/// Returns the resource of a path whose text does not lead back to it: names are bytes, and some are not text.
+/// Returns the resource URI of a path if its text cannot be parsed back to the same path: some names are not UTF-8.
 fn uri_if_needed(directory: &Directory, place: &RootedPath) -> Option<String> {
     let leads_back = RootedPath::parse(&place.to_string()).is_ok_and(|read| read == *place);
     (!leads_back).then(|| directory.uri_of(place))
