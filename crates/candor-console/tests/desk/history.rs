@@ -197,7 +197,7 @@ async fn history_rows_are_audit_rows() {
     assert_eq!(mail["items"][0]["id"], Value::Null);
     assert_eq!(mail["items"][0]["event"], "called");
     // Anything but `true` is the list of operations.
-    assert_eq!(keys(&history(&site, "?calls=false").await).len(), 6);
+    assert_eq!(keys(&history(&site, "?rows=false").await).len(), 6);
 }
 
 #[tokio::test]

@@ -96,5 +96,5 @@ async fn completion_that_elicits_input_is_an_internal_error() {
     let client = completing().test().on_elicit(|_| json!({}));
     let request = client.request("completion/complete", params("asks", ""));
     assert_eq!(request.await.unwrap_err().code(), -32603);
-    assert!(client.internal_reasons()[0].contains("asked its client"));
+    assert!(client.internal_reasons()[0].contains("asked the client a question"));
 }

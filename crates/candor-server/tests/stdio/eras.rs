@@ -133,7 +133,8 @@ async fn malformed_handshake_allows_another() {
     let answer =
         client.ask(&request(1, "initialize", &json!({"protocolVersion": "2025-11-25"}))).await;
     assert_eq!(code(&answer), -32602);
-    client.initialize("2025-11-25").await;
+    assert_eq!(client.initialize("2025-11-25").await["protocolVersion"], "2025-11-25");
+    assert_eq!(client.ask(&call(3, "greet")).await, said(3, "Hello!"));
 }
 
 #[tokio::test(start_paused = true)]
