@@ -11,6 +11,7 @@ import sys
 import time
 import warnings
 from contextlib import AsyncExitStack
+from functools import reduce
 from pathlib import Path
 
 import anyio
@@ -155,7 +156,7 @@ async def ask(step, client, note):
         case {"request": method, "params": params}:
             kind = AnythingNamed if "name" in params else Anything
             result = await client.session.send_request(kind(method=method, params=params), ANYTHING)
-            members = result[step["within"]] if "within" in step else result
+            members = reduce(lambda value, name: value[name], step.get("within", []), result)
             # The other members belong to the era: whether a result is complete, how long it is valid, which server returned it.
             return some(members, *step["gives"])
         case _:

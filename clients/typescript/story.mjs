@@ -121,7 +121,7 @@ async function ask(step, { client, call, request }, options) {
   }
   if (step.request) {
     const result = await request(step.request, step.params);
-    const members = step.within ? result[step.within] : result;
+    const members = (step.within ?? []).reduce((value, name) => value[name], result);
     // The other members belong to the era: whether a result is complete, how long it is valid, which server returned it.
     return Object.fromEntries(Object.keys(step.gives).map(name => [name, members[name]]));
   }
