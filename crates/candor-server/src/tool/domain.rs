@@ -54,7 +54,7 @@ pub(super) struct Argument {
 }
 
 /// For some places of the arguments, by pointer: what is there.
-pub(super) type Form = HashMap<String, Content>;
+pub(super) type SchemaForm = HashMap<String, Content>;
 
 /// What is at a place of the arguments.
 #[derive(Clone, Copy)]
@@ -85,7 +85,7 @@ impl<'s> Domains<'s> {
     /// Returns forms of the arguments. Each call has one of them, at least if there are any: too many are not counted.
     ///
     /// Only places that hold several of these arguments matter: what is there decides about all of them together.
-    pub(super) fn forms(&self, arguments: &[&Pointer]) -> Vec<Form> {
+    pub(super) fn forms(&self, arguments: &[&Pointer]) -> Vec<SchemaForm> {
         let mut shared: HashMap<String, usize> = HashMap::new();
         for argument in arguments {
             let steps = argument.steps().map(|step| step.as_str().to_owned());
@@ -98,7 +98,7 @@ impl<'s> Domains<'s> {
             .collect();
         // A place comes after those that contain it.
         places.sort_by_key(|place| (place.len(), *place));
-        let mut forms = vec![Form::new()];
+        let mut forms = vec![SchemaForm::new()];
         for place in places {
             let mut chosen = Vec::new();
             for form in forms {
@@ -118,7 +118,7 @@ impl<'s> Domains<'s> {
     }
 
     /// Returns what can be at a place, in calls that have this form. Below a place without a value, nothing needs to be known.
-    fn contents(&self, place: &str, form: &Form) -> Vec<Content> {
+    fn contents(&self, place: &str, form: &SchemaForm) -> Vec<Content> {
         let (alternatives, step) = match place {
             "" => (self.alternatives(self.root, 0).len(), None),
             _ => {
@@ -139,11 +139,11 @@ impl<'s> Domains<'s> {
 
     /// Returns what the schema says about the argument at this pointer.
     pub(super) fn argument(&self, at: &Pointer) -> Argument {
-        self.argument_of(at, &Form::new())
+        self.argument_of(at, &SchemaForm::new())
     }
 
     /// Returns what the schema says about an argument of calls that have this form.
-    pub(super) fn argument_of(&self, at: &Pointer, form: &Form) -> Argument {
+    pub(super) fn argument_of(&self, at: &Pointer, form: &SchemaForm) -> Argument {
         let mut argument = Argument {
             domain: Domain::default(),
             defaults: Vec::new(),
