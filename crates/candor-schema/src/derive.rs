@@ -57,7 +57,7 @@ pub fn derive<T: JsonSchema>(view: View) -> Value {
 pub(crate) struct Inspected {
     /// The schema to publish.
     pub(crate) schema: Value,
-    /// The same schema, with the bounds of `i64`.
+    /// The schema with the bounds of `i64`.
     pub(crate) bounded: Value,
     /// The author's mistakes.
     pub(crate) mistakes: Vec<String>,

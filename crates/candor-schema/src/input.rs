@@ -38,7 +38,7 @@ pub fn input<T: JsonSchema>() -> Value {
 pub struct InputSchema {
     /// The schema; its root is an object.
     pub schema: Value,
-    /// The same schema with the bounds of `i64`, which the published one omits.
+    /// The schema with the bounds of `i64`, which the published one omits.
     pub bounded: Value,
     /// Constraints that the schema cannot express, and contradictions such as a default outside its own limits. Each mistake
     /// names its place.

@@ -327,7 +327,7 @@ mod tests {
         assert!(text_of(&sets[MOST]).await.1, "a list that clients have read makes room");
         assert!(text_of(&sets[0]).await.1);
 
-        // A set that is gone takes its list with it only when nobody reads that.
+        // A set that is gone takes its list with it only when no response reads it.
         unread.remove(0);
         drop(sets);
         text_of(&Arc::new(ToolSet::new(tools()).unwrap())).await;

@@ -232,13 +232,13 @@ impl Visit {
         let evaluated = ready.evaluate().await;
         let exact = evaluated.is_ok();
         // Without an evaluation, the worst case applies.
-        let Evaluated { effective: idempotent, fields } =
+        let Evaluated { effective: without_key, fields } =
             evaluated.unwrap_or_else(|_| DeclaredHints::default().effective().into());
         let PreparedCall { arguments, key, token, .. } = ready;
         let call = Call {
             entry,
             arguments: &arguments,
-            hints: idempotent.hints,
+            hints: without_key.hints,
             has_key: key.is_some(),
             exchange,
         };
@@ -259,7 +259,7 @@ impl Visit {
         if let Err(error) = &gathered.plan {
             problems.push(Violation::new(format!("/{PLAN_ARGUMENT}"), error.to_string()));
         }
-        let effect = entry.of_keyed(idempotent, key.is_some());
+        let effect = entry.of_keyed(without_key, key.is_some());
         Ok(Decision {
             problems,
             effect,

@@ -64,7 +64,7 @@ pub(super) async fn evaluate(
     let unfit = |unfit: Box<InvalidCall>| unfit.into_protocol_error(&asked.name);
     let taken = DecodedCall::from(&found, sent, beside, exchange).map_err(unfit)?;
     let policy = &engine.parts().policy;
-    let (Evaluated { effective: idempotent, fields }, key, verdict, decision) = match given {
+    let (Evaluated { effective: without_key, fields }, key, verdict, decision) = match given {
         // A grant covers only calls with complete arguments.
         Completeness::Some => {
             let worst = entry.effects.of_partial(&taken.arguments);
@@ -97,7 +97,7 @@ pub(super) async fn evaluate(
             (evaluated, key, gathered.verdict(), decision)
         }
     };
-    let effective = entry.of_keyed(idempotent, key.is_some());
+    let effective = entry.of_keyed(without_key, key.is_some());
     let annotations = decision::annotations(entry, effective, &fields);
     let dynamic = found.is_dynamic();
     Ok(EvaluatedCall {

@@ -87,9 +87,9 @@ pub(crate) async fn answer(
 
     // evaluate
     // An evaluator that fails cannot make a call look safe.
-    let idempotent =
+    let without_key =
         ready.evaluate().await.map_or(Hints::WORST, |evaluated| evaluated.effective.hints);
-    if idempotent.is_read_only() {
+    if without_key.is_read_only() {
         exchange.release_position();
     }
     let prepared = match ready.prepared() {
@@ -97,9 +97,9 @@ pub(crate) async fn answer(
         Err(unfit) => return Ok(says.refused(unfit.into_tool_error(&call.name))),
     };
     let PreparedCall { arguments, key, token, .. } = ready;
-    let says = says.having_foreseen(idempotent, key.is_some());
+    let says = says.having_foreseen(without_key, key.is_some());
     let about =
-        Call { entry, arguments: &arguments, hints: idempotent, has_key: key.is_some(), exchange };
+        Call { entry, arguments: &arguments, hints: without_key, has_key: key.is_some(), exchange };
     let binding = RequestBinding {
         method: method::TOOLS_CALL,
         name: &call.name,

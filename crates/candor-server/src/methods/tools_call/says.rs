@@ -36,8 +36,8 @@ pub(super) struct CallEncoder<'a> {
 }
 
 impl<'a> CallEncoder<'a> {
-    pub(super) fn having_foreseen(self, idempotent: Hints, has_key: bool) -> Self {
-        let hints = self.entry.of_keyed(EffectiveHints::resolved(idempotent), has_key).hints;
+    pub(super) fn having_foreseen(self, without_key: Hints, has_key: bool) -> Self {
+        let hints = self.entry.of_keyed(EffectiveHints::resolved(without_key), has_key).hints;
         Self { foreseen: self.entry.is_dynamic().then_some(hints), ..self }
     }
 
