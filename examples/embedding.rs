@@ -14,7 +14,7 @@ use candor::auth::{Authenticator, Identity, Unauthorized};
 use candor::console::Console;
 use candor::prelude::*;
 use candor::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
-use candor::{BoxFuture, Engine, Secret, store};
+use candor::{BoxFuture, RunningServer, Secret, store};
 use tokio::net::TcpListener;
 
 /// The app's data. Its own handlers and the tools share it.
@@ -91,7 +91,11 @@ pub(crate) struct Settings {
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-pub(crate) fn engine(settings: &Settings, shop: Shop, logins: Logins) -> Result<Engine, Failure> {
+pub(crate) fn engine(
+    settings: &Settings,
+    shop: Shop,
+    logins: Logins,
+) -> Result<RunningServer, Failure> {
     let ledger = store::open(&settings.ledger, store::Options::default())?;
     let engine = Server::new("shop", "1.0.0")
         .tools(tools![order])
@@ -105,7 +109,11 @@ pub(crate) fn engine(settings: &Settings, shop: Shop, logins: Logins) -> Result<
 }
 
 /// Returns the app's own routes, and Candor's under two prefixes of the app's choice.
-pub(crate) fn app(settings: &Settings, engine: &Engine, shop: Shop) -> Result<Router, Failure> {
+pub(crate) fn app(
+    settings: &Settings,
+    engine: &RunningServer,
+    shop: Shop,
+) -> Result<Router, Failure> {
     let mut http = Http::default();
     if let Some(url) = &settings.public_url {
         http.hosts = AllowedHosts::Public(PublicUrl::parse(url)?);
@@ -131,7 +139,7 @@ async fn orders(axum::extract::State(shop): axum::extract::State<Shop>) -> Strin
 pub(crate) async fn serve(
     listener: TcpListener,
     app: Router,
-    engine: Engine,
+    engine: RunningServer,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<(), Failure> {
     let stopping = engine.clone();

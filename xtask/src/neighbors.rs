@@ -92,7 +92,7 @@ sqlx = {{ version = "={sqlx}", default-features = false, features = ["runtime-to
 tokio = {{ version = "1", features = ["macros", "rt-multi-thread", "time"] }}
 
 [dev-dependencies]
-candor-ledger = {{ path = {ledger:?} }}
+candor-ledger = {{ path = {ledger:?}, features = ["laws"] }}
 getrandom = "0.4"
 rusqlite = "*"
 serde_json = "1"

@@ -5,7 +5,7 @@ use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read as _, Write as _};
 use std::path::PathBuf;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 
 use crate::targets::CliEnvironment;
 

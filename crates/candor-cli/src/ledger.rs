@@ -8,7 +8,8 @@ use std::{env, fs, thread};
 
 use candor_ledger::{LedgerAddress, Options, Store, StoreError, default_path};
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
+use candor::store::open_existing;
 
 use crate::exit::Failure;
 use crate::shell::quoted;
@@ -137,7 +138,7 @@ impl Ledger {
                 eprintln!("waiting for the ledger {name}; press Ctrl-C to stop");
             }
         });
-        let opened = self.0.open_existing(Options::default());
+        let opened = open_existing(&self.0, Options::default());
         drop(opening);
         opened.map_err(|error| match (&self.0, error.to_string()) {
             _ if error == StoreError::Absent => self.absent(),

@@ -1,4 +1,6 @@
-//! The name of the operator, as the ledger records it.
+//! The operator at the command line: the name that the ledger records, and what to type after a request failed.
+
+use candor::operator::OperatorError;
 
 use crate::exit::Failure;
 
@@ -15,6 +17,29 @@ impl OperatorArgs {
         let by = self.by.clone().or_else(user);
         by.ok_or_else(|| Failure::usage("the operator's name is missing: use --by NAME"))
     }
+}
+
+/// Returns the sentence of an error, with the command that helps.
+pub(crate) fn sentence(error: &OperatorError) -> String {
+    let next = match error {
+        OperatorError::UnknownOperation { least_digits: None, .. } => {
+            "; `candor history` lists them".to_owned()
+        }
+        OperatorError::NotPending { id, .. } | OperatorError::OperationChanged { id, .. } => {
+            format!(" See: candor history show {id}")
+        }
+        OperatorError::RequestChanged { id } => format!(": candor approvals show {id}"),
+        OperatorError::Store(_)
+        | OperatorError::UnknownOperation { least_digits: Some(_), .. }
+        | OperatorError::Ambiguous { .. }
+        | OperatorError::RequestUnreadable
+        | OperatorError::AlreadyDecided { .. }
+        | OperatorError::RequestEnded { .. }
+        | OperatorError::AlreadyResolved { .. }
+        | OperatorError::GrantNotRecorded { .. }
+        | OperatorError::UnexpectedReply(_) => String::new(),
+    };
+    format!("{error}{next}")
 }
 
 fn named(text: &str) -> Result<String, &'static str> {
@@ -39,4 +64,46 @@ fn user() -> Option<String> {
 #[cfg(not(unix))]
 fn user() -> Option<String> {
     std::env::var("USERNAME").ok().filter(|name| !name.trim().is_empty())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sentence_names_the_command_that_helps() {
+        let id = || "0123abcd".to_owned();
+        let unknown = |least_digits| OperatorError::UnknownOperation {
+            wanted: "abc".to_owned(),
+            least_digits,
+        };
+        for (error, words) in [
+            (
+                unknown(None),
+                "no operation has the id or the key `abc`; `candor history` lists them",
+            ),
+            (
+                unknown(Some(4)),
+                "no operation has the id or the key `abc`; an id has at least 4 digits",
+            ),
+            (
+                OperatorError::NotPending { id: id(), state: "Succeeded" },
+                "0123abcd is not an approval request. State: Succeeded. See: candor history show 0123abcd",
+            ),
+            (
+                OperatorError::RequestChanged { id: id() },
+                "Not recorded: request 0123abcd changed. Review it again: candor approvals show 0123abcd",
+            ),
+            (
+                OperatorError::OperationChanged { id: id(), state: "Running" },
+                "Not recorded: operation 0123abcd changed. State: Running. See: candor history show 0123abcd",
+            ),
+            (
+                OperatorError::AlreadyResolved { id: id(), state: "Failed" },
+                "Not recorded: only an unknown outcome can be resolved. State of 0123abcd: Failed",
+            ),
+        ] {
+            assert_eq!(sentence(&error), words);
+        }
+    }
 }

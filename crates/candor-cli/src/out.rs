@@ -3,13 +3,14 @@
 use std::env;
 use std::io::{self, BufWriter, IsTerminal as _, Stdout, Write as _};
 
-use candor::desk;
-use candor::desk::shown::json_shown;
+use candor::operator::OperatorError;
+use candor::operator::shown::json_shown;
 use candor_ledger::StoreError;
 use serde_json::Value;
 
 use crate::exit::Failure;
 use crate::ledger::{Ledger, LedgerArgs};
+use crate::operator;
 use crate::terminal;
 use crate::width::{columns, padded};
 
@@ -36,11 +37,11 @@ impl From<io::Error> for CommandEnd {
     }
 }
 
-impl From<desk::OperatorError> for CommandEnd {
-    fn from(problem: desk::OperatorError) -> Self {
-        match problem {
-            desk::OperatorError::Store(error) => Self::Store(error),
-            other => told(other),
+impl From<OperatorError> for CommandEnd {
+    fn from(error: OperatorError) -> Self {
+        match error {
+            OperatorError::Store(error) => Self::Store(error),
+            other => told(operator::sentence(&other)),
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 use std::collections::HashSet;
 
-use candor::desk::shown::{json_shown, shown};
+use candor::operator::shown::{json_shown, shown};
 use candor_schema::BOX_KEYWORD;
 use serde_json::Value;
 

@@ -1,6 +1,6 @@
 //! The parts of TOML that this program writes.
 
-use candor::desk::shown::fools;
+use candor::operator::shown::fools;
 
 /// Returns a string in quotes. Characters that could fool a terminal are escaped.
 pub(crate) fn string(text: &str) -> String {

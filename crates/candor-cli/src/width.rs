@@ -1,6 +1,6 @@
 //! The width of text on a terminal: East Asian letters and most emoji take two columns.
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use unicode_width::{UnicodeWidthChar as _, UnicodeWidthStr as _};
 
 /// Returns the number of columns of a text that is safe to show.

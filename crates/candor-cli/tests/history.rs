@@ -3,8 +3,8 @@
 #![allow(missing_docs)]
 
 #[cfg(feature = "postgres")]
-#[allow(dead_code, unreachable_pub)] // the ledger's own tests share this file
-#[path = "../../candor-ledger/tests/common/database.rs"]
+#[allow(dead_code)] // the tests of the store share this file
+#[path = "../../candor-ledger-postgres/tests/postgres/database.rs"]
 mod database;
 #[path = "history/exporting.rs"]
 mod exporting;

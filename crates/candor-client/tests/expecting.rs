@@ -10,10 +10,11 @@ use axum::body::{Body, to_bytes};
 use axum::extract::Request;
 use axum::middleware::{Next, from_fn};
 use candor::hints::{Condition, EffectRow, EffectTable};
+use candor::operator::ArgumentPattern;
 use candor::store::{Filter, Grant, MemoryStore, NewGrant, Options, Page, Store};
 use candor::tool::{JsonTool, ToolError};
 use candor::transport::http::{Http, endpoint};
-use candor::{ArgumentPattern, Arguments, Ctx, Engine, Server};
+use candor::{Arguments, Ctx, RunningServer, Server};
 use candor_client::{
     AskLevel, Client, Connect, Era, Error, Hints, HostPolicy, RefusalSource, Trust, Verdict,
 };
@@ -26,7 +27,7 @@ const TOOLS: [&str; 2] = ["fixed", "dynamic"];
 const ERAS: [Era; 2] = [Era::Modern, Era::Legacy];
 
 struct World {
-    engine: Engine,
+    engine: RunningServer,
     runs: Arc<AtomicUsize>,
 }
 

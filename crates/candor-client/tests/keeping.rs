@@ -12,7 +12,7 @@ use candor::hints::{Condition, EffectRow, EffectTable};
 use candor::prelude::Principal;
 use candor::tool::{JsonTool, Tool, ToolError};
 use candor::transport::http::{Http, endpoint};
-use candor::{Engine, Server};
+use candor::{RunningServer, Server};
 use candor_client::{
     Change, Client, Connect, EffectSource, Era, Hints, HostPolicy, Interest, Trust,
 };
@@ -44,12 +44,12 @@ fn manage() -> Arc<dyn Tool> {
     Arc::new(tool.effects(table))
 }
 
-fn engine() -> Engine {
+fn engine() -> RunningServer {
     Server::new("s", "1").tools_from(|| vec![manage()]).build().unwrap()
 }
 
 /// Over HTTP, with somebody who counts on the way.
-async fn over_http(engine: Engine, asked: &Asked) -> Connect {
+async fn over_http(engine: RunningServer, asked: &Asked) -> Connect {
     let asked = asked.clone();
     let counted = from_fn(move |request: Request, next: Next| {
         let asked = asked.clone();
@@ -66,7 +66,7 @@ async fn over_http(engine: Engine, asked: &Asked) -> Connect {
 }
 
 /// The same over pipes.
-fn over_pipes(engine: Engine, asked: &Asked) -> Connect {
+fn over_pipes(engine: RunningServer, asked: &Asked) -> Connect {
     let (asked, room) = (asked.clone(), 64 * 1024);
     let (passed_on, client_writes) = tokio::io::simplex(room);
     let (server_reads, mut to_server) = tokio::io::simplex(room);

@@ -5,6 +5,8 @@
 
 use std::fmt::{self, Write as _};
 
+use candor_operator::shown::fools;
+
 /// HTML: literal templates and escaped values.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub(crate) struct Html(String);
@@ -121,8 +123,41 @@ macro_rules! html {
 }
 pub(crate) use html;
 
+/// Returns untrusted text. Characters that are invisible or change the direction of the text become escapes.
+pub(crate) fn shown(text: &str) -> Html {
+    let mut html = Html::new();
+    let mut plain = String::new();
+    for c in text.chars() {
+        if deceives(c) {
+            html.push(&html!("{}", plain));
+            plain.clear();
+            let code = format!("U+{:04X}", u32::from(c));
+            html.push(&html!(
+                "<span class=\"odd\" title=\"a character that cannot be seen\">{}</span>",
+                code
+            ));
+        } else {
+            plain.push(c);
+        }
+    }
+    html.push(&html!("{}", plain));
+    html
+}
+
+/// Returns true if a character could mislead the reader of a page. Line breaks and tabs are harmless there.
+pub(crate) fn deceives(c: char) -> bool {
+    !matches!(c, '\n' | '\t') && fools(c)
+}
+
 #[cfg(test)]
 mod tests {
+    use super::shown;
+
+    #[test]
+    fn invisible_characters_are_shown_as_code_points() {
+        let shown = shown("a\u{202e}gpj.exe<b>").into_string();
+        assert!(shown.contains(">U+202E</span>gpj.exe&lt;b&gt;"), "{shown}");
+    }
 
     #[test]
     fn html_macro_escapes_values_but_not_html() {

@@ -1,7 +1,7 @@
 //! The discovery REST API and the web console of an MCP server, as one axum router for any app.
 //!
 //! ```no_run
-//! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+//! # async fn run(engine: candor_server::RunningServer) -> std::io::Result<()> {
 //! use candor_console::Console;
 //!
 //! let console = Console::of(engine).title("Invoices").allow_execute();
@@ -17,26 +17,28 @@
 //! | what | where |
 //! |---|---|
 //! | configuring a console | [`Console`] |
-//! | a request, stage by stage | `serve` |
-//! | what a path means | `route` |
-//! | authentication and access | `guard`, `session` |
-//! | which requests need capacity | `room` |
+//! | every route: access, needs, handler, description | `routes`; the types of a row: `route`, `operation` |
+//! | a request, stage by stage | `serve`; host, origin, body and capacity: `Front` of `candor-server` |
+//! | authentication and access | `access`, `session` |
+//! | what handlers get | `request` |
 //! | error responses | `problem`; their IDs in the log: `trace` |
 //! | JSON for programs | `rest`, a file for each subject |
 //! | schemas as forms and tables | `form`, pure functions |
 //! | pages for users | `ui`, a file for each page; `html` writes them, `assets/` is what browsers load |
 //!
-//! Every tool call goes through [`Visit`](candor_server::Visit), as calls over MCP do. Approvals and history cover the calls of all
+//! Every tool call goes through the [`View`](candor_server::View) of its caller, as calls over MCP do. Approvals and history cover the calls of all
 //! servers, so they need only the shared ledger.
 
+mod access;
 mod form;
-mod guard;
 mod html;
+mod operation;
 mod problem;
 mod project;
+mod request;
 mod rest;
-mod room;
 mod route;
+mod routes;
 mod serve;
 mod session;
 mod trace;
@@ -47,10 +49,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use axum::Router;
 use axum::routing::any;
-use candor_server::auth::Authenticator;
 use candor_server::store::Store;
-use candor_server::transport::http::{AllowedHosts, Bodies, Capacity, Http};
-use candor_server::{Engine, Limits};
+use candor_server::transport::http::{Capacity, Front, Http};
+use candor_server::{Limits, RunningServer};
 
 use project::Project;
 use session::LoginSessions;
@@ -59,30 +60,25 @@ use session::LoginSessions;
 #[must_use]
 pub struct Console {
     inner: Inner,
+    /// Origins whose pages may use the API.
+    origins: Vec<String>,
     launch: String,
 }
 
 /// The state that every request needs.
 pub(crate) struct Inner {
     /// The server whose tools and resources the console shows. `None` if it shows only a ledger.
-    pub(crate) engine: Option<Engine>,
+    pub(crate) engine: Option<RunningServer>,
     pub(crate) store: Option<Arc<dyn Store>>,
     pub(crate) title: String,
     pub(crate) project: Option<Project>,
     pub(crate) allow_execute: bool,
-    pub(crate) hosts: AllowedHosts,
-    pub(crate) authenticator: Option<Arc<dyn Authenticator>>,
-    /// Origins whose pages may use the API.
-    pub(crate) origins: Vec<String>,
+    /// The way in: with the capacity of the server, or a separate one if the console shows only a ledger.
+    pub(crate) front: Front,
     /// The hash of the launch token, which gives operator access.
     pub(crate) launch: [u8; 32],
     pub(crate) sessions: LoginSessions,
     pub(crate) limits: Limits,
-    pub(crate) bodies: Bodies,
-    /// The capacity for requests and streams: the server's, or a separate one if the console shows only a ledger.
-    pub(crate) rooms: Arc<Capacity>,
-    /// True if callers are authenticated, so that each gets only a share of the capacity.
-    pub(crate) shares: bool,
     pub(crate) lists: rest::tools::Lists,
     pub(crate) seen: rest::approvals::PendingCount,
     closing: Arc<AtomicBool>,
@@ -103,11 +99,10 @@ impl Closing {
 
 impl Console {
     /// Returns the console of a server.
-    pub fn of(engine: Engine) -> Self {
+    pub fn of(engine: RunningServer) -> Self {
         let title = engine.about().info.title.unwrap_or_else(|| engine.name().to_owned());
         let (store, limits) = (engine.store().cloned(), engine.limits().clone());
-        // The authenticator of the server protects its console too.
-        Self::new(Some(engine), store, title, limits).reached(&Http::default())
+        Self::new(Some(engine), store, title, limits)
     }
 
     /// Returns a console of a ledger alone: approvals and history of every server that writes to it.
@@ -116,34 +111,28 @@ impl Console {
     }
 
     fn new(
-        engine: Option<Engine>,
+        engine: Option<RunningServer>,
         store: Option<Arc<dyn Store>>,
         title: String,
         limits: Limits,
     ) -> Self {
         let launch = session::random_token();
-        let rooms = engine.as_ref().map(|engine| Arc::clone(engine.rooms()));
-        let rooms = rooms.unwrap_or_else(|| Arc::new(Capacity::new(&limits)));
         let inner = Inner {
+            // The authenticator of the server protects its console too.
+            front: front(engine.as_ref(), &limits, &Http::default()),
             engine,
             store,
             title,
             project: None,
             allow_execute: false,
-            hosts: AllowedHosts::default(),
-            authenticator: None,
-            origins: Vec::new(),
             launch: session::hash(&launch),
             sessions: LoginSessions::default(),
-            bodies: Bodies::new(&limits, Arc::clone(&rooms), false),
-            rooms,
-            shares: false,
             limits,
             lists: rest::tools::Lists::default(),
             seen: rest::approvals::PendingCount::default(),
             closing: Arc::default(),
         };
-        Self { inner, launch }
+        Self { inner, origins: Vec::new(), launch }
     }
 
     /// Sets the title, which is otherwise the server's title or name.
@@ -167,19 +156,14 @@ impl Console {
     /// Sets the host names and the authenticator, the same as for the MCP endpoint beside it. If `http` has no authenticator, the
     /// server's own applies. With an authenticator, one caller gets at most half of the capacity, both endpoints together.
     pub fn reached(mut self, http: &Http) -> Self {
-        self.inner.hosts = http.hosts.clone();
-        let own = self.inner.engine.as_ref().and_then(Engine::authenticator);
-        self.inner.authenticator = http.authenticator.as_ref().or(own).cloned();
-        self.inner.shares = self.inner.authenticator.is_some();
-        let rooms = Arc::clone(&self.inner.rooms);
-        self.inner.bodies = Bodies::new(&self.inner.limits, rooms, self.inner.shares);
+        self.inner.front = front(self.inner.engine.as_ref(), &self.inner.limits, http);
         self
     }
 
     /// Lets pages of another origin use the API: `https://example.org`. They must send a token, because cookies do not work for
     /// them.
     pub fn origin(mut self, origin: impl Into<String>) -> Self {
-        self.inner.origins.push(origin.into());
+        self.origins.push(origin.into());
         self
     }
 
@@ -212,7 +196,9 @@ impl Console {
     /// [`mounted`](Self::mounted) route both `/admin` and `/admin/` to the first page. axum's `nest` routes one of them: the one
     /// that it is called with.
     pub fn router(self) -> Router {
-        let console = Arc::new(self.inner);
+        let Self { mut inner, origins, .. } = self;
+        inner.front = inner.front.for_console(origins);
+        let console = Arc::new(inner);
         let all = any(move |request| {
             let console = Arc::clone(&console);
             async move { serve::serve(&console, request).await }
@@ -222,16 +208,26 @@ impl Console {
     }
 }
 
+fn front(engine: Option<&RunningServer>, limits: &Limits, http: &Http) -> Front {
+    let capacity =
+        engine.map_or_else(|| Arc::new(Capacity::new(limits)), |e| Arc::clone(e.capacity()));
+    let front = Front::new(http, engine.and_then(RunningServer::authenticator), limits, capacity);
+    match engine {
+        Some(engine) => front.of(engine),
+        None => front,
+    }
+}
+
 impl Inner {
     /// Returns true if the process is about to end.
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Relaxed)
-            || self.engine.as_ref().is_some_and(Engine::is_stopping)
+            || self.engine.as_ref().is_some_and(|engine| engine.is_stopping())
     }
 
     /// Returns where to find the token, for a caller without one.
     pub(crate) fn where_the_token_is(&self) -> &'static str {
-        match self.authenticator {
+        match self.front.authenticator() {
             None => {
                 "This needs the token of this launch: open the console by the link that the server printed when it started, or send Authorization: Bearer"
             }

@@ -2,8 +2,9 @@
 
 use axum::body::Body;
 use axum::response::Response;
+use candor_server::Refusal;
 use candor_server::protocol::names::failure;
-use candor_server::transport::http::AtCapacity;
+use candor_server::transport::http::{AtCapacity, Rejection};
 use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
 use http::{HeaderMap, HeaderName, HeaderValue, StatusCode};
 use serde_json::{Map, Value, json};
@@ -54,13 +55,9 @@ impl Problem {
         problem
     }
 
-    pub(crate) fn method_not_allowed(allow: &'static str) -> Self {
-        Self::new(
-            StatusCode::METHOD_NOT_ALLOWED,
-            "method_not_allowed",
-            format!("This path takes {allow}"),
-        )
-        .header(ALLOW, HeaderValue::from_static(allow))
+    pub(crate) fn method_not_allowed(allow: HeaderValue) -> Self {
+        let words = format!("This path takes {}", allow.to_str().unwrap_or_default());
+        Self::new(StatusCode::METHOD_NOT_ALLOWED, "method_not_allowed", words).header(ALLOW, allow)
     }
 
     pub(crate) fn unauthorized(detail: &str) -> Self {
@@ -74,30 +71,14 @@ impl Problem {
 
     /// Returns the problem for a response that the server has no capacity to hold until the client has read it.
     pub(crate) fn unheld(full: AtCapacity, bytes: usize) -> Self {
+        let trace_id = trace::id();
+        tracing::warn!(trace_id, bytes, "there is no capacity for a response");
+        let refusal = Refusal::ResponseDropped { bytes, scope: full };
         let status = match full {
-            AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
             AtCapacity::Everybody => StatusCode::SERVICE_UNAVAILABLE,
+            AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
         };
-        let trace_id = trace::new();
-        tracing::warn!(trace_id, bytes, "there is no room for an answer");
-        Self::new(status, failure::RESULT_TOO_LARGE, full.unheld(bytes).message)
-            .member("trace_id", trace_id)
-    }
-
-    /// Returns the problem for a request that the server has no capacity for. Nothing was run, so the client may retry, as at the
-    /// MCP endpoint.
-    pub(crate) fn full(full: AtCapacity) -> Self {
-        let words = full.why().message;
-        let problem = match full {
-            AtCapacity::Caller => Self::new(StatusCode::TOO_MANY_REQUESTS, "busy", words),
-            AtCapacity::Everybody => {
-                let trace_id = trace::new();
-                tracing::warn!(trace_id, "there is no room for a request");
-                Self::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)
-                    .member("trace_id", trace_id)
-            }
-        };
-        problem.retry_after_ms(1000)
+        Self::new(status, failure::RESULT_TOO_LARGE, refusal.words()).member("trace_id", trace_id)
     }
 
     /// Returns an internal error. The log has `trace_id`.
@@ -133,6 +114,10 @@ impl Problem {
 
     pub(crate) fn status(&self) -> StatusCode {
         self.0.status
+    }
+
+    pub(crate) fn code(&self) -> &str {
+        &self.0.code
     }
 
     /// Returns the sentence for users.
@@ -182,5 +167,27 @@ impl Problem {
         *response.status_mut() = status;
         response.headers_mut().insert(CONTENT_TYPE, HeaderValue::from_static(kind));
         response
+    }
+}
+
+impl From<Rejection> for Problem {
+    fn from(rejection: Rejection) -> Self {
+        let (status, code, words) = rejection.describe();
+        let (first, rest) = words.split_at(words.chars().next().map_or(0, char::len_utf8));
+        let mut problem = Self::new(status, code, first.to_uppercase() + rest);
+        let full = match rejection {
+            Rejection::AtCapacity(full) | Rejection::BodyAtCapacity(full) => Some(full),
+            _ => None,
+        };
+        if full == Some(AtCapacity::Everybody) {
+            let trace_id = trace::id();
+            tracing::warn!(trace_id, "there is no capacity for a request");
+            problem = problem.member("trace_id", trace_id);
+        }
+        match (full, rejection.header()) {
+            (Some(_), _) => problem.retry_after_ms(1000),
+            (None, Some((name, value))) => problem.header(name, value),
+            (None, None) => problem,
+        }
     }
 }

@@ -1,6 +1,6 @@
 //! The project that a console belongs to, at the foot of every page.
 
-use candor_server::desk::shown::shown;
+use candor_operator::shown::shown;
 
 use crate::html::{Html, html};
 

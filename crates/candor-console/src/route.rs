@@ -1,147 +1,214 @@
-//! Parses the path of a request into a route. Paths stay as received: a name may contain a slash, a percent sign, or two dots.
+//! What a row of the route table says, and which row a path means. Paths stay as received: a name may contain a slash, a percent
+//! sign, or two dots.
 
+use std::sync::Arc;
+
+use axum::response::Response;
+use candor_server::BoxFuture;
+use candor_server::transport::http::{BodyNeed, SlotKind};
+use http::HeaderValue;
 use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, percent_decode_str, utf8_percent_encode};
 
+use crate::Inner;
+use crate::access::Access;
+use crate::operation::{Answer, Operation, Parameter, Shape};
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 
-/// The meaning of a path.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Route {
-    /// The page that lists the tools.
-    Home,
-    Tools,
-    Tool(String),
-    /// An action on a tool, named by the last segment of the path.
-    Verb(String, Verb),
-    Resources(Resource),
-    Approvals,
-    ApprovalEvents,
-    Approval(String),
-    Decision(String, ReviewVerb),
-    Grants,
-    Grant(String),
-    History,
-    Export,
-    Operation(String),
-    Resolve(String),
-    OpenApi,
-    /// Logging in and out.
-    Session,
-    Asset(String),
-    Page(Page),
+/// Responds to an admitted request.
+pub(crate) type Handler =
+    for<'a> fn(&'a Arc<Inner>, &'a ConsoleRequest) -> BoxFuture<'a, Result<Response, Problem>>;
+
+/// One route: a method and a path, what a request needs, the handler, and the description for OpenAPI.
+pub(crate) struct Route {
+    pub(crate) method: &'static str,
+    /// The path below the mount. The placeholder `{name}` may contain slashes, `{id}` may not.
+    pub(crate) path: &'static str,
+    pub(crate) access: Access,
+    pub(crate) backend: Backend,
+    /// The slot that a request takes while it runs, from the same capacity as the MCP endpoint: otherwise a caller that has used up
+    /// one could continue through the other.
+    ///
+    /// Assets, logins, approvals and history take none. If calls use all slots, an operator must still be able to see and decide
+    /// them: calls that wait for approval keep their slots until then.
+    pub(crate) slot: Option<SlotKind>,
+    pub(crate) body: BodyNeed,
+    /// True if a cookie alone is not enough: for everything that changes state, and for the list, metadata and content of
+    /// resources. Pages need no proof: a browser that navigates to a page can send nothing but the cookie.
+    pub(crate) proof: bool,
+    /// True if the route runs a tool, which the console may not allow.
+    pub(crate) runs: bool,
+    /// True if the route makes the caller's own call, which runs in the order of arrival.
+    pub(crate) ordered: bool,
+    pub(crate) handler: Handler,
+    /// `None` for pages and what belongs to them.
+    pub(crate) operation: Option<Operation>,
 }
 
+/// The part of a console that a route needs.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Verb {
-    Validate,
-    Annotations,
-    Preview,
-    Call,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Resource {
-    /// The children of `?uri=`, or the resources at the root.
-    List,
-    Metadata,
-    Content,
-    /// A stream of changes.
-    Events,
-}
-
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum ReviewVerb {
-    Approve,
-    Deny,
-}
-
-/// Pages for users.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) enum Page {
-    Tool(String),
-    Approvals,
-    Approval(String),
-    History,
-    Operation(String),
-    Resources,
+pub(crate) enum Backend {
+    Nothing,
+    /// A server. A console of a ledger alone has no such route.
     Server,
+    Ledger,
 }
 
 impl Route {
-    /// Parses the raw path of a request, relative to where the router is mounted.
-    ///
-    /// Removes at most one verb from the end, and only if the request may act (`posts`). So `GET /tools/x/call` is the tool
-    /// `x/call`, and `POST /tools/x/call/call` calls it.
-    pub(crate) fn read(path: &str, posts: bool) -> Result<Self, Problem> {
-        let path = path.strip_prefix('/').unwrap_or(path);
-        let (first, rest) = path.split_once('/').unwrap_or((path, ""));
-        match (first, rest) {
-            ("", _) => Ok(Self::Home),
-            ("tools", "") => Ok(Self::Tools),
-            ("tools", name) => tool(name, posts),
-            ("resources", "") => Ok(Self::Resources(Resource::List)),
-            ("resources", "metadata") => Ok(Self::Resources(Resource::Metadata)),
-            ("resources", "content") => Ok(Self::Resources(Resource::Content)),
-            ("resources", "events") => Ok(Self::Resources(Resource::Events)),
-            ("approvals", rest) => approvals(rest),
-            ("history", "") => Ok(Self::History),
-            ("history", "export") => Ok(Self::Export),
-            ("history", rest) => match rest.split_once('/') {
-                None => decoded(rest).map(Self::Operation),
-                Some((id, "resolve")) => decoded(id).map(Self::Resolve),
-                Some(_) => Err(Problem::no_such_path()),
-            },
-            ("openapi.json", "") => Ok(Self::OpenApi),
-            ("ui", rest) => page(rest),
-            _ => Err(Problem::no_such_path()),
+    /// A route that reads.
+    pub(crate) const fn get(path: &'static str, access: Access, handler: Handler) -> Self {
+        Self {
+            method: "GET",
+            path,
+            access,
+            backend: Backend::Nothing,
+            slot: None,
+            body: BodyNeed::Any,
+            proof: false,
+            runs: false,
+            ordered: false,
+            handler,
+            operation: None,
+        }
+    }
+
+    /// A route that changes state.
+    pub(crate) const fn post(path: &'static str, access: Access, handler: Handler) -> Self {
+        Self { method: "POST", proof: true, ..Self::get(path, access, handler) }
+    }
+
+    /// A route that ends something.
+    pub(crate) const fn delete(path: &'static str, access: Access, handler: Handler) -> Self {
+        Self { method: "DELETE", ..Self::post(path, access, handler) }
+    }
+
+    pub(crate) const fn of_server(mut self, slot: SlotKind) -> Self {
+        self.backend = Backend::Server;
+        self.slot(slot)
+    }
+
+    pub(crate) const fn of_ledger(mut self) -> Self {
+        self.backend = Backend::Ledger;
+        self
+    }
+
+    pub(crate) const fn slot(mut self, slot: SlotKind) -> Self {
+        self.slot = Some(slot);
+        self
+    }
+
+    pub(crate) const fn proof(mut self, proof: bool) -> Self {
+        self.proof = proof;
+        self
+    }
+
+    /// A login: its sender is not authenticated.
+    pub(crate) const fn login(mut self) -> Self {
+        self.body = BodyNeed::Small;
+        self.proof(false)
+    }
+
+    pub(crate) const fn runs(mut self) -> Self {
+        self.runs = true;
+        self
+    }
+
+    pub(crate) const fn ordered(mut self) -> Self {
+        self.ordered = true;
+        self
+    }
+
+    pub(crate) const fn described(
+        mut self,
+        id: &'static str,
+        summary: &'static str,
+        parameters: &'static [Parameter],
+        answers: &'static [Answer],
+    ) -> Self {
+        self.operation = Some(Operation { id, summary, parameters, body: None, answers });
+        self
+    }
+
+    /// Names the schema of the body.
+    pub(crate) const fn takes(mut self, shape: Shape) -> Self {
+        if let Some(operation) = &mut self.operation {
+            operation.body = Some(shape);
+        }
+        self
+    }
+
+    /// Returns the slot that the request of a caller takes. An operator's pages take none.
+    pub(crate) fn slot_for(&self, operator: bool) -> Option<SlotKind> {
+        let is_page = self.operation.is_none();
+        self.slot.filter(|_| !(operator && is_page))
+    }
+
+    /// Returns true if the last segment of the path is a verb after a name. It is a verb only in requests that act:
+    /// `GET /tools/x/call` is the tool `x/call`, and `POST /tools/x/call/call` calls it.
+    fn is_verb(&self) -> bool {
+        self.path.contains("{name}/")
+    }
+
+    /// Returns the value of the placeholder, still encoded, if this is the route of a path. A slash at the end changes nothing,
+    /// unless it belongs to a name.
+    fn value<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let shorter = path.strip_suffix('/').unwrap_or(path);
+        let Some((before, rest)) = self.path.split_once('{') else {
+            return (shorter == self.path || path == self.path).then_some("");
+        };
+        let (placeholder, after) = rest.split_once('}')?;
+        let within = |path: &'p str| path.strip_prefix(before)?.strip_suffix(after);
+        match placeholder {
+            "name" => within(path),
+            _ => within(shorter).filter(|id| !id.is_empty() && !id.contains('/')),
         }
     }
 }
 
-fn tool(rest: &str, posts: bool) -> Result<Route, Problem> {
-    if posts
-        && let Some((name, verb)) = rest.rsplit_once('/')
-        && let Some(verb) = match verb {
-            "validate" => Some(Verb::Validate),
-            "annotations" => Some(Verb::Annotations),
-            "preview" => Some(Verb::Preview),
-            "call" => Some(Verb::Call),
-            _ => None,
-        }
-    {
-        return Ok(Route::Verb(decoded(name)?, verb));
-    }
-    decoded(rest).map(Route::Tool)
+/// The routes of one path, and the value of its placeholder.
+pub(crate) struct MatchedPath {
+    routes: Vec<&'static Route>,
+    pub(crate) value: String,
 }
 
-fn approvals(rest: &str) -> Result<Route, Problem> {
-    match rest.split_once('/').unwrap_or((rest, "")) {
-        ("", _) => Ok(Route::Approvals),
-        ("events", "") => Ok(Route::ApprovalEvents),
-        ("grants", "") => Ok(Route::Grants),
-        ("grants", id) => decoded(id).map(Route::Grant),
-        (id, "") => decoded(id).map(Route::Approval),
-        (id, "approve") => Ok(Route::Decision(decoded(id)?, ReviewVerb::Approve)),
-        (id, "deny") => Ok(Route::Decision(decoded(id)?, ReviewVerb::Deny)),
-        _ => Err(Problem::no_such_path()),
+impl MatchedPath {
+    /// Finds the routes of a raw path, relative to where the router is mounted. `reads`: the request only reads.
+    pub(crate) fn find(
+        routes: &'static [Route],
+        path: &str,
+        reads: bool,
+        has_server: bool,
+    ) -> Result<Self, Problem> {
+        let path = match path {
+            "" | "/ui" | "/ui/" | "/ui/tools" | "/ui/tools/" => "/",
+            path => path,
+        };
+        let here = |route: &&Route| has_server || route.backend != Backend::Server;
+        let means = |route: &'static Route| match reads && route.is_verb() {
+            true => None,
+            false => Some((route, route.value(path)?)),
+        };
+        let found = routes.iter().filter(here).find_map(means);
+        let (first, value) = found.ok_or_else(Problem::no_such_path)?;
+        let value = decoded(value)?;
+        let routes = routes.iter().filter(here).filter(|route| route.path == first.path).collect();
+        Ok(Self { routes, value })
     }
-}
 
-fn page(rest: &str) -> Result<Route, Problem> {
-    let (first, rest) = rest.split_once('/').unwrap_or((rest, ""));
-    Ok(match (first, rest) {
-        ("" | "tools", "") => Route::Home,
-        ("tools", name) => Route::Page(Page::Tool(decoded(name)?)),
-        ("approvals", "") => Route::Page(Page::Approvals),
-        ("approvals", id) => Route::Page(Page::Approval(decoded(id)?)),
-        ("history", "") => Route::Page(Page::History),
-        ("history", id) => Route::Page(Page::Operation(decoded(id)?)),
-        ("resources", "") => Route::Page(Page::Resources),
-        ("server", "") => Route::Page(Page::Server),
-        ("session", "") => Route::Session,
-        ("assets", name) => Route::Asset(name.to_owned()),
-        _ => return Err(Problem::no_such_path()),
-    })
+    /// Returns the route of a method.
+    pub(crate) fn route(&self, method: &str) -> Option<&'static Route> {
+        self.routes.iter().copied().find(|route| route.method == method)
+    }
+
+    /// Returns the methods of the path, for the header `Allow`.
+    pub(crate) fn allowed(&self) -> HeaderValue {
+        let with_head = |route: &&'static Route| match route.method {
+            "GET" => "GET, HEAD",
+            method => method,
+        };
+        let methods: Vec<_> = self.routes.iter().map(with_head).chain(["OPTIONS"]).collect();
+        HeaderValue::from_str(&methods.join(", ")).expect("methods are plain text")
+    }
 }
 
 /// Decodes once. Refuses invalid percent-encoding instead of guessing.
@@ -167,42 +234,4 @@ const IN_PATH: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'_').remove(b'
 /// Returns a name as a part of a path. Encodes dots too: browsers read `..` as the parent folder.
 pub(crate) fn encoded(name: &str) -> String {
     utf8_percent_encode(name, IN_PATH).to_string()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn read(path: &str) -> Route {
-        Route::read(path, false).unwrap()
-    }
-
-    #[test]
-    fn route_decodes_a_tool_name_once() {
-        for name in
-            ["image/resize", "100% sure?", "x/call", "validate", "..", "é ü", "a%2Fb", "a//b"]
-        {
-            let path = format!("/tools/{}", encoded(name));
-            assert_eq!(read(&path), Route::Tool(name.to_owned()), "{path}");
-            let path = format!("{path}/call");
-            let posted = Route::read(&path, true).unwrap();
-            assert_eq!(posted, Route::Verb(name.to_owned(), Verb::Call), "{path}");
-        }
-        assert_eq!(read("/tools/image/resize"), Route::Tool("image/resize".to_owned()));
-        assert_eq!(read("/tools/a%252Fb"), Route::Tool("a%2Fb".to_owned()));
-        assert_eq!(read("/tools/x/call"), Route::Tool("x/call".to_owned()));
-        assert_eq!(read("/tools/"), Route::Tools);
-    }
-
-    #[test]
-    fn invalid_percent_encoding_is_refused() {
-        for path in ["/tools/100%_sure", "/tools/%", "/tools/%ff%fe", "/tools/%4"] {
-            let problem = Route::read(path, false).unwrap_err();
-            assert_eq!(problem.status(), http::StatusCode::BAD_REQUEST, "{path}");
-        }
-        for path in ["/meta", "/toolsx", "/ui/nothing", "/history/a/b", "/approvals/a/b"] {
-            let problem = Route::read(path, false).unwrap_err();
-            assert_eq!(problem.status(), http::StatusCode::NOT_FOUND, "{path}");
-        }
-    }
 }

@@ -1,75 +1,30 @@
-//! Serves a request in stages: check the host, parse the path, authenticate the caller, check its access, and only then respond.
+//! Serves a request in stages: check host and origin, find the route, find the caller, check what the route needs, and only then
+//! respond.
 
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use axum::body::Body;
+use axum::body::{Body, HttpBody as _};
 use axum::extract::OriginalUri;
 use axum::response::Response;
-use bytes::Bytes;
-use candor_server::Arrived;
-use candor_server::transport::http::{BodyError, HeldBody, ResponseCapacity, Slot, hold};
+use candor_server::engine::trace as request_trace;
+use candor_server::protocol::json::Object;
+use candor_server::transport::http::{AdmittedRequest, Reservation, ResponseCapacity, hold};
 use futures_util::FutureExt as _;
 use http::header::{
-    ACCEPT, ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS,
-    ACCESS_CONTROL_ALLOW_ORIGIN, ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, VARY,
+    ACCESS_CONTROL_ALLOW_HEADERS, ACCESS_CONTROL_ALLOW_METHODS, ACCESS_CONTROL_ALLOW_ORIGIN,
+    ACCESS_CONTROL_EXPOSE_HEADERS, ALLOW, CACHE_CONTROL, CONTENT_LENGTH, ETAG, VARY,
 };
 use http::request::Parts;
 use http::{HeaderMap, HeaderValue, Method, Request, StatusCode};
 
-use crate::guard::{self, ConsoleIdentity};
+use crate::access::{self, ConsoleIdentity};
 use crate::problem::Problem;
-use crate::route::{Page, Resource, Route, Verb};
-use crate::{Inner, rest, room, trace, ui};
-
-/// A request that passed all checks.
-pub(crate) struct ConsoleRequest {
-    pub(crate) parts: Parts,
-    pub(crate) body: Bytes,
-    pub(crate) visitor: ConsoleIdentity,
-    /// The path at which the router is mounted, without a slash at its end.
-    pub(crate) base: String,
-    /// The slot of a large body.
-    pub(crate) room: Option<Arc<Slot>>,
-    /// The capacity for the response, if the request holds a slot.
-    pub(crate) response: Option<ResponseCapacity>,
-    /// When a call arrived, for the order of serial calls.
-    pub(crate) arrived: Option<Arrived>,
-}
-
-impl ConsoleRequest {
-    /// Returns the first value of a query parameter that is not empty.
-    pub(crate) fn query(&self, name: &str) -> Option<String> {
-        self.queries(name).into_iter().next()
-    }
-
-    /// Returns the value of a parameter that the server must not miss. The name matches in any case, and an empty value counts.
-    pub(crate) fn given(&self, name: &str) -> Option<String> {
-        let pairs = self.parts.uri.query().unwrap_or_default().split('&');
-        let mut pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let found = pairs.find(|(key, _)| decoded(key).eq_ignore_ascii_case(name));
-        found.map(|(_, value)| decoded(value))
-    }
-
-    /// Returns all values of a parameter that may repeat, except empty ones.
-    pub(crate) fn queries(&self, name: &str) -> Vec<String> {
-        let pairs = self.parts.uri.query().unwrap_or_default().split('&');
-        let pairs = pairs.map(|pair| pair.split_once('=').unwrap_or((pair, "")));
-        let values = pairs.filter(|(key, _)| decoded(key) == name).map(|(_, value)| decoded(value));
-        values.filter(|value| !value.is_empty()).collect()
-    }
-}
-
-/// Decodes a part of a query or of a form.
-pub(crate) fn decoded(text: &str) -> String {
-    let spaced = text.replace('+', " ");
-    percent_encoding::percent_decode_str(&spaced).decode_utf8_lossy().into_owned()
-}
-
-pub(crate) fn accepts(headers: &HeaderMap, kind: &str) -> bool {
-    let mut lines = headers.get_all(ACCEPT).iter().filter_map(|line| line.to_str().ok());
-    lines.any(|line| line.split(',').any(|one| one.split(';').next().unwrap_or("").trim() == kind))
-}
+use crate::request::{ConsoleRequest, accepts};
+use crate::rest::{SharedBody, store};
+use crate::route::{Backend, MatchedPath};
+use crate::routes::ROUTES;
+use crate::{Inner, trace, ui};
 
 pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Response {
     let (mut parts, body) = request.into_parts();
@@ -78,16 +33,20 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     if is_head {
         parts.method = Method::GET;
     }
-    let origin = guard::foreign_origin(console, &parts.headers);
+    let origin = console.front.allowed_origin(&parts.headers);
     let html = accepts(&parts.headers, "text/html");
-    let trace_id = trace::id(&parts.headers);
+    let meta = Arc::new(trace_meta(&parts.headers));
     let asked = html.then(|| parts.clone());
     let answered = answer(console, parts, body, base.clone());
     // A tool source is foreign code: if it panics, the client still gets a response.
-    let answered = AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
-        tracing::error!(trace_id, "a request panicked");
-        Err(Problem::internal(&trace_id))
-    });
+    let answered = request_trace::of(&meta, async {
+        AssertUnwindSafe(answered).catch_unwind().await.unwrap_or_else(|_| {
+            let trace_id = request_trace::id();
+            tracing::error!(trace_id, "a request panicked");
+            Err(Problem::internal(&trace_id))
+        })
+    })
+    .await;
     let mut response = match (answered, asked) {
         (Ok(response), _) => response,
         (Err(problem), None) => problem.into_response(),
@@ -108,16 +67,22 @@ pub(crate) async fn serve(console: &Arc<Inner>, request: Request<Body>) -> Respo
     }
     if is_head {
         // Keep the length: it is that of the response to GET.
-        let length = response.headers().get(http::header::CONTENT_LENGTH).cloned().or_else(|| {
-            let exact = axum::body::HttpBody::size_hint(response.body()).exact()?;
+        let length = response.headers().get(CONTENT_LENGTH).cloned().or_else(|| {
+            let exact = response.body().size_hint().exact()?;
             Some(HeaderValue::from(exact))
         });
         *response.body_mut() = Body::empty();
         if let Some(length) = length {
-            response.headers_mut().insert(http::header::CONTENT_LENGTH, length);
+            response.headers_mut().insert(CONTENT_LENGTH, length);
         }
     }
     response
+}
+
+/// Returns the metadata of a request that has the caller's trace, if it brought one.
+fn trace_meta(headers: &HeaderMap) -> Object {
+    let parent = headers.get(trace::TRACEPARENT).and_then(|value| value.to_str().ok());
+    parent.map_or_else(Object::new, |parent| Object::new().with(trace::TRACEPARENT, parent))
 }
 
 /// Returns the caller for an error page, so that users see their identity and can change it. `None` if the request is unauthorized,
@@ -127,10 +92,10 @@ async fn whom_to_tell(
     asked: &Parts,
     problem: &Problem,
 ) -> Option<ConsoleIdentity> {
-    if problem.status() == StatusCode::UNAUTHORIZED || guard::check_host(console, asked).is_err() {
+    if problem.status() == StatusCode::UNAUTHORIZED || problem.code() == "forbidden_origin" {
         return None;
     }
-    let visitor = AssertUnwindSafe(guard::visitor(console, asked)).catch_unwind().await;
+    let visitor = AssertUnwindSafe(access::identify(console, asked)).catch_unwind().await;
     visitor.ok().and_then(Result::ok)
 }
 
@@ -140,96 +105,59 @@ async fn answer(
     body: Body,
     base: String,
 ) -> Result<Response, Problem> {
-    guard::check_host(console, &parts)?;
-    let route = match Route::read(parts.uri.path(), !looks(&parts))? {
-        // Without a server, there are no tools to show first.
-        Route::Home if console.engine.is_none() => Route::Page(Page::Approvals),
-        route => route,
-    };
-    let allow = allowed(&route);
-    if parts.method == Method::OPTIONS {
-        return Ok(options(allow));
+    let mut arrival = console.front.receive(parts, body)?;
+    let head = &arrival.head;
+    let found = MatchedPath::find(ROUTES, head.uri.path(), reads(head), console.engine.is_some())?;
+    if head.method == Method::OPTIONS {
+        return Ok(options(found.allowed()));
     }
-    if !allow.split(", ").any(|method| method == parts.method.as_str()) {
-        return Err(Problem::method_not_allowed(allow));
-    }
+    let route = found
+        .route(head.method.as_str())
+        .ok_or_else(|| Problem::method_not_allowed(found.allowed()))?;
     // Before the first await: serial calls run in the order in which their requests arrive.
-    let arrived = match (&route, &console.engine) {
-        (Route::Verb(_, Verb::Call), Some(engine)) => Some(engine.arrived()),
-        _ => None,
-    };
-    let visitor = guard::visitor(console, &parts).await?;
-    guard::admit(console, &visitor, &route)?;
-    guard::check_proof(&visitor, &route, &parts.method, &parts.headers)?;
-    let HeldBody { bytes: body, room } = read(console, (&visitor, &route), body).await?;
+    let arrived =
+        console.engine.as_ref().filter(|_| route.ordered).and_then(|engine| engine.arrive());
+    let visitor = access::identify(console, head).await?;
+    access::check(console, &visitor, route.access)?;
+    if route.proof {
+        access::check_proof(&visitor, &head.headers)?;
+    }
+    if route.runs && !console.allow_execute {
+        return Err(Problem::forbidden("execution_disabled", "Tool execution is disabled."));
+    }
+    if route.backend == Backend::Ledger {
+        store(console)?;
+    }
+    let slot = route.slot_for(visitor.operator);
+    let identity = visitor.identity();
+    let admitted = console.front.admit(&mut arrival, identity, route.body, slot).await?;
+    let arrived = arrived.map(Arc::new);
     if let Some(arrived) = &arrived {
-        arrived.has_body();
+        arrived.hold_while_preparing();
     }
-    // Only now: a client that sends its body slowly must not hold a slot.
-    let place = room::take(console, &visitor, &route)?;
+    let (parts, AdmittedRequest { body, slots, .. }) = (arrival.head, admitted);
     // A request without a slot is never refused, and its response has its own limits.
-    let of = console.shares.then_some(&visitor.principal);
-    let capacity = place.as_ref().map(|_| ResponseCapacity::rewritten(&console.rooms, of));
-    let asked = ConsoleRequest { parts, body, visitor, base, room, response: capacity, arrived };
-    let response = act(console, &asked, route).await?;
+    let response = slots.as_ref().map(Reservation::response).cloned();
+    let (room, body, param) = (body.slot, body.bytes, found.value);
+    let asked = ConsoleRequest { parts, body, visitor, base, param, room, response, arrived };
+    let response = (route.handler)(console, &asked).await?;
     if let Some(capacity) = &asked.response {
-        room::of_answer(capacity, &response)?;
+        keep_capacity(capacity, &response)?;
     }
-    Ok(hold(response, (place, asked.room, asked.response)))
+    Ok(hold(response, (slots, asked.room)))
 }
 
-/// Runs the handler of a route.
-async fn act(
-    console: &Arc<Inner>,
-    asked: &ConsoleRequest,
-    route: Route,
-) -> Result<Response, Problem> {
-    match route {
-        Route::Home => ui::tools::page(console, asked).await,
-        Route::Page(page) => match page {
-            Page::Tool(name) => ui::tool::page(console, asked, &name).await,
-            Page::Approvals => ui::approvals::page(console, asked).await,
-            Page::Approval(id) => ui::approvals::one(console, asked, &id).await,
-            Page::History => ui::history::page(console, asked).await,
-            Page::Operation(id) => ui::operation::page(console, asked, &id).await,
-            Page::Resources => ui::resources::page(console, asked),
-            Page::Server => ui::server::page(console, asked).await,
-        },
-        Route::Session => ui::session::answer(console, asked).await,
-        Route::Asset(name) => ui::assets::answer(asked, &name),
-        Route::Tools => rest::tools::list(console, asked).await,
-        Route::Tool(name) => rest::tools::one(console, asked, &name).await,
-        Route::Verb(name, verb) => rest::tools::act(console, asked, &name, verb).await,
-        Route::Resources(Resource::List) => rest::resources::list(console, asked).await,
-        Route::Resources(Resource::Metadata) => rest::resources::metadata(console, asked).await,
-        Route::Resources(Resource::Content) => rest::resources::content(console, asked).await,
-        Route::Resources(Resource::Events) => rest::watching::events(console, asked),
-        Route::Approvals => rest::approvals::list(console, asked).await,
-        Route::ApprovalEvents => rest::approvals::events(console, asked),
-        Route::Approval(id) => rest::approvals::one(console, asked, &id).await,
-        Route::Decision(id, decided) => rest::approvals::decide(console, asked, &id, decided).await,
-        Route::Grants => rest::approvals::grants(console, asked).await,
-        Route::Grant(id) => rest::approvals::revoke(console, asked, &id).await,
-        Route::History => rest::history::list(console, asked).await,
-        Route::Export => rest::history::export(console, asked),
-        Route::Operation(id) => rest::history::one(console, asked, &id).await,
-        Route::Resolve(id) => rest::history::resolve(console, asked, &id).await,
-        Route::OpenApi => rest::openapi::answer(console, asked).await,
-    }
-}
-
-/// Returns the methods of a path.
-pub(crate) fn allowed(route: &Route) -> &'static str {
-    match route {
-        Route::Verb(..) | Route::Decision(..) | Route::Resolve(_) => "POST, OPTIONS",
-        Route::Session => "POST, DELETE, OPTIONS",
-        Route::Grant(_) => "DELETE, OPTIONS",
-        _ => "GET, HEAD, OPTIONS",
-    }
+/// Holds capacity for a large response until the client has read it. A shared body needs none: another client that reads it slowly
+/// takes no more memory. A stream of events keeps what it has: its last event is still to come.
+fn keep_capacity(capacity: &ResponseCapacity, response: &Response) -> Result<(), Problem> {
+    let Some(bytes) = response.body().size_hint().exact() else { return Ok(()) };
+    let shared = response.extensions().get::<SharedBody>().is_some();
+    let bytes = if shared { 0 } else { usize::try_from(bytes).unwrap_or(usize::MAX) };
+    capacity.hold(bytes).map_err(|full| Problem::unheld(full, bytes))
 }
 
 /// Returns true if the request only reads, or asks whether it may.
-fn looks(parts: &Parts) -> bool {
+fn reads(parts: &Parts) -> bool {
     let wanted = parts.headers.get("access-control-request-method");
     match parts.method {
         Method::OPTIONS => wanted.is_some_and(|method| method == "GET" || method == "HEAD"),
@@ -237,13 +165,13 @@ fn looks(parts: &Parts) -> bool {
     }
 }
 
-fn options(allow: &'static str) -> Response {
+fn options(allow: HeaderValue) -> Response {
     let mut response = Response::new(Body::empty());
     *response.status_mut() = StatusCode::NO_CONTENT;
     let headers = response.headers_mut();
-    headers.insert(ALLOW, HeaderValue::from_static(allow));
+    headers.insert(ALLOW, allow.clone());
     // Browsers ignore these unless there is an allowed origin beside them.
-    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, HeaderValue::from_static(allow));
+    headers.insert(ACCESS_CONTROL_ALLOW_METHODS, allow);
     let sent = "Authorization, Content-Type, Idempotency-Key, If-None-Match, traceparent";
     headers.insert(ACCESS_CONTROL_ALLOW_HEADERS, HeaderValue::from_static(sent));
     response
@@ -256,43 +184,6 @@ fn base(parts: &Parts) -> String {
     let base = whole.strip_suffix(ours).unwrap_or(whole).trim_end_matches('/');
     // Browsers read two slashes as the name of another host. A prefix with captures can match them.
     if base.starts_with("//") { String::new() } else { base.to_owned() }
-}
-
-/// Reads the body. A login must be small: its sender is not authenticated, and must not use capacity of authenticated callers.
-async fn read(
-    console: &Inner,
-    asked: (&ConsoleIdentity, &Route),
-    body: Body,
-) -> Result<HeldBody, Problem> {
-    let read = match asked {
-        (_, Route::Session) => console.bodies.read_small(body).await,
-        (visitor, _) => console.bodies.read(body, &visitor.principal).await,
-    };
-    read.map_err(|unread| match unread {
-        BodyError::TooLarge { most } => Problem::new(
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "too_large",
-            format!("A body may have {most} bytes"),
-        ),
-        BodyError::TookTooLong => Problem::new(
-            StatusCode::REQUEST_TIMEOUT,
-            "too_slow",
-            "The body did not come in time",
-        ),
-        BodyError::NoRoom => Problem::new(
-            StatusCode::SERVICE_UNAVAILABLE,
-            "busy",
-            "The server has no capacity for large bodies now. Nothing was run. Send it again later.",
-        )
-        .retry_after_ms(1000),
-        BodyError::NoShare => Problem::new(
-            StatusCode::TOO_MANY_REQUESTS,
-            "busy",
-            "You have reached your limit of concurrent large bodies. Nothing was run. Send it again when others end.",
-        )
-        .retry_after_ms(1000),
-        _ => Problem::bad_request("The body broke off"),
-    })
 }
 
 const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; \
@@ -313,7 +204,7 @@ fn secure(headers: &mut HeaderMap) {
     }
     // Responses depend on the caller, so they must not be stored. A response with a tag may be stored and is revalidated each time.
     if !headers.contains_key(CACHE_CONTROL) {
-        let tagged = headers.contains_key(http::header::ETAG);
+        let tagged = headers.contains_key(ETAG);
         let value = if tagged { "private, no-cache" } else { "no-store" };
         headers.insert(CACHE_CONTROL, HeaderValue::from_static(value));
     }

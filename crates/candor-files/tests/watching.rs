@@ -16,7 +16,7 @@ mod lists;
 
 use candor_files::Directory;
 use candor_server::protocol::Era;
-use candor_server::{Engine, Server};
+use candor_server::{RunningServer, Server};
 use common::Scratch;
 
 const ERAS: [Era; 2] = [Era::Legacy, Era::Modern];
@@ -25,6 +25,6 @@ fn directory(scratch: &Scratch) -> Directory {
     Directory::open(scratch.inside("")).unwrap().at("docs:///")
 }
 
-fn engine(scratch: &Scratch) -> Engine {
+fn engine(scratch: &Scratch) -> RunningServer {
     Server::new("files", "1.0.0").resources(directory(scratch)).build().unwrap()
 }

@@ -40,8 +40,8 @@ impl AskLevel {
     }
 }
 
-/// What the policy says about a call.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// What the policy says about a call. The stricter verdict is the greater one.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Verdict {
     /// The call may start.
     Allow,

@@ -106,28 +106,6 @@ impl Effect {
         }
     }
 
-    /// Reads a line of [`Hints::summary`]: the effect, and the rest of the line. `None` for other words.
-    ///
-    /// A ledger stores such lines, so lines of earlier versions are read as well.
-    ///
-    /// ```
-    /// use candor_hints::{Effect, Hints};
-    ///
-    /// let words = Hints::DELETES.idempotent().closed_world().summary();
-    /// let rest = "safe to retry · local";
-    /// assert_eq!(Effect::of_words(&words), Some((Effect::Deletes, rest)));
-    /// assert_eq!(Effect::of_words("DELETES · repeatable · stays local"), Some((Effect::Deletes, rest)));
-    /// ```
-    #[must_use]
-    pub fn of_words(words: &str) -> Option<(Self, &str)> {
-        let (word, rest) = words.split_once(BETWEEN)?;
-        let effect = Self::ALL
-            .into_iter()
-            .find(|effect| [effect.label(), effect.former_label()].contains(&word))?;
-        let current = FORMER_RESTS.iter().find(|(former, _)| *former == rest);
-        Some((effect, current.map_or(rest, |(_, current)| current)))
-    }
-
     /// Returns the label for users.
     const fn label(self) -> &'static str {
         match self {
@@ -138,24 +116,7 @@ impl Effect {
             Self::ChangesOrDeletes => self.worst_case(),
         }
     }
-
-    /// Returns the first word of lines that earlier versions stored.
-    const fn former_label(self) -> &'static str {
-        match self {
-            Self::Deletes => "DELETES",
-            Self::ChangesOrDeletes => "May delete",
-            other => other.as_str(),
-        }
-    }
 }
-
-/// The ends of lines that earlier versions stored, and what they are now.
-const FORMER_RESTS: [(&str, &str); 4] = [
-    ("repeatable · stays local", "safe to retry · local"),
-    ("repeatable · reaches outside", "safe to retry · external"),
-    ("not repeatable · stays local", "not safe to retry · local"),
-    ("not repeatable · reaches outside", "not safe to retry · external"),
-];
 
 /// The separator of the parts of a line.
 const BETWEEN: &str = " · ";
@@ -180,7 +141,7 @@ impl EffectiveHints {
 }
 
 impl Hints {
-    /// Returns a line of words: `Deletes · safe to retry · local`. [`Effect::of_words`] reads it.
+    /// Returns a line of words for users: `Deletes · safe to retry · local`. Nothing reads it back.
     #[must_use]
     pub fn summary(self) -> String {
         [self.effect().label(), self.retry(), self.reach()].join(BETWEEN)
@@ -293,44 +254,10 @@ mod tests {
     }
 
     #[test]
-    fn effect_parses_from_its_summary() {
+    fn effect_is_read_from_its_word_alone() {
         for effect in Effect::ALL {
             assert_eq!(Effect::from_word(effect.as_str()), Some(effect));
-            for hints in [Hints::from_effect(effect), Hints::from_effect(effect).idempotent()] {
-                let words = hints.closed_world().summary();
-                let (read, rest) = Effect::of_words(&words).unwrap();
-                assert_eq!(read, effect, "{words}");
-                assert_eq!(rest.starts_with("safe"), hints.is_idempotent(), "{words}");
-                assert!(rest.ends_with(" local"), "{words}");
-            }
-        }
-        for other in ["", "reads", "READS · repeatable", "may do anything"] {
-            assert_eq!(Effect::of_words(other), None, "{other}");
-        }
-    }
-
-    #[test]
-    fn summaries_of_earlier_versions_still_parse() {
-        let lines = [
-            ("reads · repeatable · stays local", Effect::Reads, "safe to retry · local"),
-            (
-                "adds · not repeatable · reaches outside",
-                Effect::Adds,
-                "not safe to retry · external",
-            ),
-            (
-                "DELETES · not repeatable · stays local",
-                Effect::Deletes,
-                "not safe to retry · local",
-            ),
-            (
-                "May change or delete · repeatable · reaches outside",
-                Effect::ChangesOrDeletes,
-                "safe to retry · external",
-            ),
-        ];
-        for (line, effect, rest) in lines {
-            assert_eq!(Effect::of_words(line), Some((effect, rest)));
+            assert_eq!(Effect::from_word(&effect.to_string()), None);
         }
     }
 

@@ -8,9 +8,10 @@ use std::time::Duration;
 
 use crate::grant::Grant;
 use crate::id::{Fence, Key, Moment, RecordId, Scope};
-use crate::machine::Transition;
+use crate::machine::{self, Transition};
 use crate::outcome::OutcomeKind;
 use crate::record::{ApprovalChannel, Record, StateKind, UnknownReason};
+use crate::rules::LedgerLimits;
 
 /// What the server knows about a call beyond the ledger. Every transition that the call makes stores it.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -19,7 +20,7 @@ pub struct AuditContext {
     pub shape: Option<Arc<str>>,
     /// A keyed digest of the arguments, so that equal calls can be found without their values.
     pub digest: Option<[u8; 32]>,
-    /// The effect of the call, as text.
+    /// The effect of the call, in the form of the program that writes it.
     pub hints: Option<Arc<str>>,
     /// How long the call took, if it ended.
     pub duration: Option<Duration>,
@@ -231,24 +232,41 @@ pub struct RecordEntry {
     pub seen: Option<Record>,
 }
 
+impl RecordEntry {
+    /// Returns a stored record as it is now.
+    #[must_use]
+    pub fn new(id: RecordId, stored: Record, now: Moment, limits: &LedgerLimits) -> Self {
+        let seen = machine::seen(stored.clone(), now, limits);
+        Self { id, stored, seen }
+    }
+}
+
 impl Filter {
-    pub(crate) fn has_row(&self, row: &AuditRow) -> bool {
+    /// Returns true if the filter selects an audit row.
+    #[must_use]
+    pub fn has_row(&self, row: &AuditRow) -> bool {
         self.has_scope(&row.scope, row.key.as_ref(), row.at)
             && self.state.is_none_or(|state| row.change.is_some_and(|change| change.to == state))
     }
 
-    pub(crate) fn has_entry(&self, entry: &RecordEntry) -> bool {
+    /// Returns true if the filter selects a record. It compares the current state, not the stored one.
+    #[must_use]
+    pub fn has_entry(&self, entry: &RecordEntry) -> bool {
         self.has_scope(&entry.id.scope, Some(&entry.id.key), entry.stored.touched)
             && self.has_seen(entry)
     }
 
-    pub(crate) fn has_grant(&self, grant: &Grant) -> bool {
+    /// Returns true if the filter selects a grant. Ignores [`Filter::state`] and [`Filter::key`].
+    #[must_use]
+    pub fn has_grant(&self, grant: &Grant) -> bool {
         let any = Self { key: None, ..self.clone() };
         any.has_scope(&grant.scope, None, grant.since)
     }
 
-    /// Filters by the current state. A store cannot do this in its tables, because time changes the state without a write.
-    pub(crate) fn has_seen(&self, entry: &RecordEntry) -> bool {
+    /// Returns true if [`Filter::state`] is the current state of a record. A store cannot compare it in its tables, because time
+    /// changes the state without a write; see [`StateKind::stored_as`].
+    #[must_use]
+    pub fn has_seen(&self, entry: &RecordEntry) -> bool {
         let seen = entry.seen.as_ref().map_or(StateKind::Absent, |record| record.state.kind());
         self.state.is_none_or(|state| seen == state)
     }

@@ -1,26 +1,4 @@
-//! A record as table columns. All stores that have tables use the same columns.
-//!
-//! | column | open | claimed | dispatched | suspended | completed | indeterminate | tombstone | abandoned |
-//! |---|---|---|---|---|---|---|---|---|
-//! | `lapses` | until | lease | lease | until | keep until | – | until | until |
-//! | `owner` | – | owner | owner | – | – | owner, if any | – | – |
-//! | `since` | license's | license's | started | started | completed | since | – | – |
-//! | `license`, `started_by` | yes | yes | – | – | – | – | – | – |
-//! | `reason` | license's | license's | – | – | – | reason | – | – |
-//! | `round` | – | – | round | round | – | – | – | – |
-//! | `by_whom` | license's | license's | – | – | operator, if any | – | – | operator |
-//! | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | input request | outcome | – | – | – |
-//!
-//! | column | waiting | approved | denied |
-//! |---|---|---|---|
-//! | `lapses` | until | until | keep until |
-//! | `license`, `started_by`, `reason`, `since`, `by_whom` | license's | license's | license's |
-//! | `binding` | binding | binding | binding |
-//! | `gated` | since | since | since |
-//! | `decided_by`, `via` | – | yes | yes |
-//! | `why` | – | – | reason, if any |
-//! | `refuses_until` | – | – | until |
-//! | `outcome` | approval request | – | – |
+//! A record as table columns, for stores that have tables.
 
 use std::sync::Arc;
 
@@ -28,41 +6,88 @@ use crate::id::{Binding, Moment, Owner};
 use crate::outcome::{Body, OutcomeKind, StoredResult};
 use crate::record::{ApprovalChannel, RecordState, Round, StartReason, StateKind, UnknownReason};
 
-/// The fields that differ between states, flattened. Each other field of a record has a column of its own.
+/// The state of a record as table columns. Each other field of a record has a column of its own.
+///
+/// | column | open | claimed | dispatched | suspended | completed | indeterminate | tombstone | abandoned |
+/// |---|---|---|---|---|---|---|---|---|
+/// | `lapses` | until | lease | lease | until | keep until | – | until | until |
+/// | `owner` | – | owner | owner | – | – | owner, if any | – | – |
+/// | `since` | license's | license's | started | started | completed | since | – | – |
+/// | `license`, `started_by` | yes | yes | – | – | – | – | – | – |
+/// | `reason` | license's | license's | – | – | – | reason | – | – |
+/// | `round` | – | – | round | round | – | – | – | – |
+/// | `by_whom` | license's | license's | – | – | operator, if any | – | – | operator |
+/// | `outcome_kind`, `outcome` or `outcome_len` and `outcome_digest` | – | – | – | input request | outcome | – | – | – |
+///
+/// | column | waiting | approved | denied |
+/// |---|---|---|---|
+/// | `lapses` | until | until | keep until |
+/// | `license`, `started_by`, `reason`, `since`, `by_whom` | license's | license's | license's |
+/// | `binding` | binding | binding | binding |
+/// | `gated` | since | since | since |
+/// | `decided_by`, `via` | – | yes | yes |
+/// | `why` | – | – | reason, if any |
+/// | `refuses_until` | – | – | until |
+/// | `outcome` | approval request | – | – |
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-pub(crate) struct Columns {
-    pub(crate) state: Option<StateKind>,
-    pub(crate) lapses: Option<i64>,
-    pub(crate) owner: Option<[u8; 16]>,
-    pub(crate) since: Option<i64>,
-    pub(crate) license: Option<StartReasonName>,
-    pub(crate) started_by: Option<[u8; 16]>,
-    pub(crate) reason: Option<UnknownReason>,
-    pub(crate) round: Option<u32>,
-    pub(crate) by_whom: Option<String>,
-    pub(crate) outcome_kind: Option<OutcomeKind>,
-    pub(crate) outcome: Option<Arc<[u8]>>,
-    pub(crate) outcome_len: Option<u64>,
-    pub(crate) outcome_digest: Option<[u8; 32]>,
-    pub(crate) binding: Option<[u8; 32]>,
-    pub(crate) gated: Option<i64>,
-    pub(crate) decided_by: Option<String>,
-    pub(crate) via: Option<ApprovalChannel>,
-    pub(crate) why: Option<String>,
-    pub(crate) refuses_until: Option<i64>,
+pub struct Columns {
+    /// The state.
+    pub state: Option<StateKind>,
+    /// When time alone changes the state.
+    pub lapses: Option<i64>,
+    /// The owner.
+    pub owner: Option<[u8; 16]>,
+    /// When the state, or what led to it, began.
+    pub since: Option<i64>,
+    /// The name of the start reason.
+    pub license: Option<StartReasonName>,
+    /// The owner that started the call, if an operator found that it did not run.
+    pub started_by: Option<[u8; 16]>,
+    /// Why the outcome is unknown.
+    pub reason: Option<UnknownReason>,
+    /// The number of input requests that were answered.
+    pub round: Option<u32>,
+    /// The operator.
+    pub by_whom: Option<String>,
+    /// The kind of the result.
+    pub outcome_kind: Option<OutcomeKind>,
+    /// The bytes of the result or request.
+    pub outcome: Option<Arc<[u8]>>,
+    /// The length of a result that is not stored.
+    pub outcome_len: Option<u64>,
+    /// The digest of a result that is not stored.
+    pub outcome_digest: Option<[u8; 32]>,
+    /// What an approval is bound to.
+    pub binding: Option<[u8; 32]>,
+    /// When the request was made or decided.
+    pub gated: Option<i64>,
+    /// The reviewer.
+    pub decided_by: Option<String>,
+    /// The approval channel.
+    pub via: Option<ApprovalChannel>,
+    /// The reason for a denial.
+    pub why: Option<String>,
+    /// When a denial stops refusing the call.
+    pub refuses_until: Option<i64>,
 }
 
 /// The name of a [`StartReason`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum StartReasonName {
+pub enum StartReasonName {
+    /// See [`StartReason::First`].
     First,
+    /// See [`StartReason::NothingHappened`].
     NothingHappened,
+    /// See [`StartReason::Idempotent`].
     Idempotent,
+    /// See [`StartReason::Operator`].
     Operator,
 }
 
 impl StartReasonName {
-    pub(crate) const fn as_str(self) -> &'static str {
+    /// Returns the word in the store.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
         match self {
             Self::First => "first",
             Self::NothingHappened => "nothing_happened",
@@ -71,7 +96,9 @@ impl StartReasonName {
         }
     }
 
-    pub(crate) fn from_word(word: &str) -> Option<Self> {
+    /// Parses a word of [`Self::as_str`].
+    #[must_use]
+    pub fn from_word(word: &str) -> Option<Self> {
         [Self::First, Self::NothingHappened, Self::Idempotent, Self::Operator]
             .into_iter()
             .find(|license| license.as_str() == word)
@@ -79,7 +106,9 @@ impl StartReasonName {
 }
 
 impl Columns {
-    pub(crate) fn of(state: &RecordState) -> Self {
+    /// Returns the columns of a state.
+    #[must_use]
+    pub fn of(state: &RecordState) -> Self {
         let mut columns = Self {
             state: Some(state.kind()),
             lapses: state.lapses().map(|moment| moment.0),
@@ -134,7 +163,8 @@ impl Columns {
     }
 
     /// Returns the state, or `None` if a column that the state needs is empty. Then no version of this program wrote the row.
-    pub(crate) fn state(self) -> Option<RecordState> {
+    #[must_use]
+    pub fn state(self) -> Option<RecordState> {
         let lapses = self.lapses.map(Moment);
         let since = self.since.map(Moment);
         Some(match self.state? {
@@ -261,31 +291,4 @@ impl Columns {
         };
         Some((StoredResult { kind: self.outcome_kind?, body }, self.by_whom))
     }
-}
-
-/// Returns the states in which a record may be stored if time has brought it to `state`.
-pub(crate) fn may_lapse_into(state: StateKind) -> Vec<StateKind> {
-    // A claim, request, approval or denial that went unused restores the state before it.
-    let goes_back = |written| {
-        matches!(
-            written,
-            StateKind::Claimed | StateKind::Waiting | StateKind::Approved | StateKind::Denied
-        )
-    };
-    StateKind::ALL
-        .into_iter()
-        .filter(|written| {
-            *written == state
-                || match state {
-                    // Given enough time, most states lapse into these.
-                    StateKind::Absent | StateKind::Tombstone => true,
-                    StateKind::Open => goes_back(*written),
-                    StateKind::Indeterminate => {
-                        matches!(written, StateKind::Dispatched | StateKind::Suspended)
-                            || goes_back(*written)
-                    }
-                    _ => false,
-                }
-        })
-        .collect()
 }

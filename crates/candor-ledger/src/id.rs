@@ -216,8 +216,8 @@ impl DigestPrefix {
     }
 
     /// Returns the smallest and the largest digest with this prefix.
-    #[cfg(any(feature = "postgres", feature = "sqlite"))]
-    pub(crate) fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
+    #[must_use]
+    pub fn bounds(&self) -> (&RecordDigest, &RecordDigest) {
         (&self.first, &self.last)
     }
 }
@@ -234,7 +234,10 @@ impl Owner {
 
 impl GrantId {
     /// Draws a new id from the system's randomness.
-    pub(crate) fn random() -> Result<Self, StoreError> {
+    ///
+    /// # Errors
+    /// Returns an error if the system has no randomness.
+    pub fn random() -> Result<Self, StoreError> {
         random().map(Self)
     }
 

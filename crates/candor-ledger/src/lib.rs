@@ -9,12 +9,13 @@
 //! - [`Event::Ask`], [`Event::Decide`]: approvals, which are states of the same record. [`Grant`]: a temporary permission.
 //!   [`PendingApprovals`]: the approval requests to show if a list cannot hold all of them.
 //! - [`LedgerLimits`]: times, sizes and counts.
-//! - [`Store`]: the seam between the state machine and the stores. [`open`] opens the store that a URL names:
+//! - [`Store`]: the seam between the state machine and the stores. [`storage`]: what a store is made of. [`open`] opens the store
+//!   that a URL names, unless it is in a crate of its own:
 //!
 //!   | URL | store | for |
 //!   |---|---|---|
 //!   | `sqlite:PATH`, or a path | `SqliteStore`, with the feature `sqlite` | one machine, several processes |
-//!   | `postgres://USER@HOST/DATABASE` | `PostgresStore`, with the feature `postgres` | several machines |
+//!   | `postgres://USER@HOST/DATABASE` | `PostgresStore`, in the crate `candor-ledger-postgres` | several machines |
 //!   | `memory:` | [`MemoryStore`] | tests; lost with the process |
 //!
 //! - [`AuditRow`]: one for every change of state, written in the same transaction. [`Filter`], [`Page`], [`Export`] select and
@@ -91,22 +92,22 @@
 //! The crate does not depend on MCP, tools or HTTP: to it, results are bytes, and shapes of arguments are text.
 
 mod audit;
-#[cfg(any(feature = "sqlite", feature = "postgres"))]
 mod columns;
 mod event;
 mod grant;
 mod id;
+#[cfg(feature = "laws")]
+pub mod laws;
 pub mod machine;
 mod memory;
 mod outcome;
 mod place;
 mod plan;
-#[cfg(feature = "postgres")]
-mod postgres;
 mod record;
 mod rules;
 #[cfg(feature = "sqlite")]
 mod sqlite;
+pub mod storage;
 mod store;
 mod turns;
 mod watchers;
@@ -123,9 +124,7 @@ pub use id::{
 };
 pub use memory::MemoryStore;
 pub use outcome::{Body, OutcomeKind, StoredResult};
-pub use place::{LedgerAddress, open};
-#[cfg(feature = "postgres")]
-pub use postgres::PostgresStore;
+pub use place::{LedgerAddress, open, open_address, open_existing};
 pub use record::{
     ApprovalChannel, Record, RecordState, RequestVersion, Round, StartReason, StateKind,
     UnknownReason,

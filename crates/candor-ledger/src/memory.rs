@@ -8,10 +8,10 @@ use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Order, Page, PageOf
 use crate::event::{Event, EventReply};
 use crate::grant::{Grant, NewGrant};
 use crate::id::{Fingerprint, GrantId, Moment, RecordDigest, RecordId, Scope};
-use crate::machine::{self, RecordWrite};
-use crate::plan::plan;
+use crate::machine;
+use crate::plan::{EventInput, GrantPlan, LedgerWrite, WritePlan};
 use crate::record::{Record, RecordState, StateKind};
-use crate::rules::{LedgerLimits, Quota, Usage};
+use crate::rules::{LedgerLimits, Usage};
 use crate::store::{Clock, Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
 use crate::watchers::Watchers;
 
@@ -65,36 +65,48 @@ impl MemoryTables {
             Event::Ask { .. } => self.count_waiting(&id.scope.principal, now),
             _ => 0,
         };
-        let plan = plan(id, before, usage, waiting, event, circumstances, now, rules)?;
-        let changed = plan.after != RecordWrite::Unchanged;
-        match plan.after {
-            RecordWrite::Unchanged => {}
-            RecordWrite::Written(record) => {
-                if let Some((.., place)) = self.records.get_mut(&digest) {
-                    *place = record;
-                } else {
-                    let row = self.next();
-                    self.order.insert(row, digest);
-                    self.records.insert(digest, (row, id.clone(), record));
+        let input = EventInput { record: before, usage, pending: waiting, now };
+        let WritePlan { writes, reply, pending: _ } =
+            WritePlan::of(id, event, circumstances, input, rules)?;
+        let mut changed = false;
+        for write in writes {
+            match write {
+                LedgerWrite::Append(row) => self.append(row),
+                LedgerWrite::Put(record) => {
+                    changed = true;
+                    self.put(id, digest, record);
                 }
-            }
-            RecordWrite::Removed => {
-                if let Some((row, ..)) = self.records.remove(&digest) {
-                    self.order.remove(&row);
+                LedgerWrite::Remove => {
+                    changed = true;
+                    self.remove(&digest);
+                }
+                LedgerWrite::SetUsage(usage) => {
+                    self.usage.insert(id.scope.principal.clone(), usage);
                 }
             }
         }
-        if changed {
-            self.usage.insert(id.scope.principal.clone(), plan.usage);
-            self.waiting.retain(|_, waiting| *waiting != digest);
-        }
-        plan.rows.into_iter().for_each(|row| self.append(row));
-        let waits =
-            |(.., record): &MemoryRecord| matches!(record.state, RecordState::Waiting { .. });
-        if changed && self.records.get(&digest).is_some_and(waits) {
+        Ok((reply, changed))
+    }
+
+    fn put(&mut self, id: &RecordId, digest: RecordDigest, record: Record) {
+        self.waiting.retain(|_, waiting| *waiting != digest);
+        if matches!(record.state, RecordState::Waiting { .. }) {
             self.waiting.insert(self.last, digest);
         }
-        Ok((plan.answer, changed))
+        if let Some((.., place)) = self.records.get_mut(&digest) {
+            *place = record;
+        } else {
+            let row = self.next();
+            self.order.insert(row, digest);
+            self.records.insert(digest, (row, id.clone(), record));
+        }
+    }
+
+    fn remove(&mut self, digest: &RecordDigest) {
+        self.waiting.retain(|_, waiting| waiting != digest);
+        if let Some((row, ..)) = self.records.remove(digest) {
+            self.order.remove(&row);
+        }
     }
 
     fn count_waiting(&self, principal: &str, now: Moment) -> u64 {
@@ -153,7 +165,7 @@ impl MemoryStore {
             let (tables, rules, clock) = (Arc::clone(&tables), rules.clone(), clock.clone());
             Watchers::new(move |digest, seen| {
                 let record = lock(&tables).records.get(digest).map(|(.., record)| record.clone());
-                stands(record, seen, moment(&clock), &rules)
+                seen.is_current(record, moment(&clock), &rules)
             })
         };
         Self { tables, watchers, rules, clock }
@@ -164,21 +176,8 @@ impl MemoryStore {
     }
 
     fn entry(&self, (_, id, record): &MemoryRecord) -> RecordEntry {
-        let seen = machine::seen(record.clone(), self.now(), &self.rules);
-        RecordEntry { id: id.clone(), stored: record.clone(), seen }
+        RecordEntry::new(id.clone(), record.clone(), self.now(), &self.rules)
     }
-}
-
-/// Returns true if a record is still in the version that was seen.
-pub(crate) fn stands(
-    record: Option<Record>,
-    seen: RecordVersion,
-    now: Moment,
-    rules: &LedgerLimits,
-) -> bool {
-    record
-        .and_then(|record| machine::seen(record, now, rules))
-        .is_some_and(|record| (record.fence, record.state.kind()) == (seen.fence, seen.state))
 }
 
 fn ready<'a, T: Send + 'a>(result: Result<T, StoreError>) -> StoreFuture<'a, T> {
@@ -218,16 +217,10 @@ impl Store for MemoryStore {
 
     fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let digest = id.digest();
-        Box::pin(async move {
-            loop {
-                let news = self.watchers.wait(digest, seen);
-                let found =
-                    lock(&self.tables).records.get(&digest).map(|(.., found)| found.clone());
-                if !stands(found, seen, self.now(), &self.rules) || news.await.is_err() {
-                    return Ok(());
-                }
-            }
-        })
+        Box::pin(self.watchers.until(digest, seen, move || {
+            let found = lock(&self.tables).records.get(&digest).map(|(.., found)| found.clone());
+            std::future::ready(Ok(seen.is_current(found, self.now(), &self.rules)))
+        }))
     }
 
     fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
@@ -248,10 +241,10 @@ impl Store for MemoryStore {
             }
             self.watchers.changed(&id.digest());
         }
-        let before = tables.rows.len();
-        tables.rows.retain(|_, row| row.at.after(self.rules.audit) >= now);
+        let (before, since) = (tables.rows.len(), self.rules.audit_since(now));
+        tables.rows.retain(|_, row| row.at >= since);
         swept.rows = before - tables.rows.len();
-        tables.grants.retain(|_, grant| grant.until.after(self.rules.audit) >= now);
+        tables.grants.retain(|_, grant| grant.until >= since);
         ready(Ok(swept))
     }
 
@@ -284,12 +277,13 @@ impl Store for MemoryStore {
             Err(error) => return ready(Err(error)),
         };
         let mut tables = lock(&self.tables);
-        let most = self.rules.quotas.grants;
-        if tables.in_force(&granting.scope, now).len() as u64 >= most {
-            return ready(Err(Quota::Grants { most }.into()));
-        }
-        let grant = Grant::new(id, granting, now);
-        tables.append(AuditRow::of_grant("grant", &grant, &grant.by, now));
+        let stored = tables.in_force(&granting.scope, now);
+        let GrantPlan { grant, row } =
+            match GrantPlan::give(id, granting, &stored, now, &self.rules) {
+                Ok(plan) => plan,
+                Err(quota) => return ready(Err(quota.into())),
+            };
+        row.into_iter().for_each(|row| tables.append(row));
         let at = tables.last;
         tables.grants.insert(at, grant.clone());
         ready(Ok(grant))
@@ -298,17 +292,12 @@ impl Store for MemoryStore {
     fn revoke(&self, id: GrantId, by: String) -> StoreFuture<'_, Option<Grant>> {
         let now = self.now();
         let mut tables = lock(&self.tables);
-        let Some(grant) = tables.grants.values_mut().find(|grant| grant.id == id) else {
+        let Some(stored) = tables.grants.values_mut().find(|grant| grant.id == id) else {
             return ready(Ok(None));
         };
-        if grant.revoked.is_none() && now <= grant.until {
-            grant.revoked = Some((by.clone(), now));
-            let row = AuditRow::of_grant("revoke", grant, &by, now);
-            let grant = grant.clone();
-            tables.append(row);
-            return ready(Ok(Some(grant)));
-        }
-        let grant = grant.clone();
+        let GrantPlan { grant, row } = GrantPlan::revoke(stored.clone(), by, now);
+        stored.clone_from(&grant);
+        row.into_iter().for_each(|row| tables.append(row));
         ready(Ok(Some(grant)))
     }
 

@@ -51,38 +51,6 @@ impl LedgerAddress {
             _ => Err(StoreError::UnknownUrl(text.to_owned())),
         }
     }
-
-    /// Opens the ledger, and creates it if it is missing. A database that cannot be reached fails here, within a few seconds.
-    ///
-    /// # Errors
-    /// Returns an error if the ledger cannot be opened, or if this program was built without its store.
-    pub fn open(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-        match self {
-            Self::Memory => Ok(Arc::new(MemoryStore::new(options))),
-            Self::File(path) => file(path, options),
-            Self::Server(url) => server(url, options),
-        }
-    }
-
-    /// Opens an existing ledger, and does not create a missing one. An older ledger is migrated, as when a server opens it.
-    ///
-    /// # Errors
-    /// Returns [`StoreError::Absent`] if there is no ledger, and always for one in memory. Otherwise as
-    /// [`LedgerAddress::open`].
-    pub fn open_existing(&self, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-        match self {
-            Self::Memory => Err(StoreError::Absent),
-            Self::File(path) => match std::fs::metadata(path) {
-                Err(error) if error.kind() == std::io::ErrorKind::NotFound => {
-                    Err(StoreError::Absent)
-                }
-                // SQLite opens an empty file as a new database.
-                Ok(found) if found.is_file() && found.len() == 0 => Err(StoreError::Absent),
-                _ => file(path, options),
-            },
-            Self::Server(url) => existing_server(url, options),
-        }
-    }
 }
 
 #[cfg(feature = "sqlite")]
@@ -95,22 +63,8 @@ fn file(_: &Path, _: Options) -> Result<Arc<dyn Store>, StoreError> {
     Err(StoreError::NotBuiltIn { what: "SQLite", feature: "sqlite" })
 }
 
-#[cfg(feature = "postgres")]
-fn server(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(crate::postgres::PostgresStore::open(url, options)?))
-}
-
-#[cfg(feature = "postgres")]
-fn existing_server(url: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-    Ok(Arc::new(crate::postgres::PostgresStore::open_existing(url, options)?))
-}
-
-#[cfg(not(feature = "postgres"))]
-use self::server as existing_server;
-
-#[cfg(not(feature = "postgres"))]
-fn server(_: &str, _: Options) -> Result<Arc<dyn Store>, StoreError> {
-    Err(StoreError::NotBuiltIn { what: "PostgreSQL", feature: "postgres" })
+fn server() -> StoreError {
+    StoreError::NotBuiltIn { what: "PostgreSQL", feature: "postgres" }
 }
 
 impl fmt::Display for LedgerAddress {
@@ -136,9 +90,47 @@ fn without_secrets(url: &str) -> String {
 /// Opens the store that a text names, as [`LedgerAddress::parse`] reads it.
 ///
 /// # Errors
-/// Returns an error if the text names no known store, or if the store cannot be opened.
+/// Returns an error if the text names no known store, or as [`open_address`].
 pub fn open(place: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
-    LedgerAddress::parse(place)?.open(options)
+    open_address(&LedgerAddress::parse(place)?, options)
+}
+
+/// Opens a ledger in memory or in a file, and creates it if it is missing.
+///
+/// A ledger in PostgreSQL is in the crate `candor-ledger-postgres`. `candor::store`, with the feature `postgres`, has functions
+/// of these names that also open it.
+///
+/// # Errors
+/// Returns an error if the ledger cannot be opened, or [`StoreError::NotBuiltIn`] if this crate has no store for it.
+pub fn open_address(
+    address: &LedgerAddress,
+    options: Options,
+) -> Result<Arc<dyn Store>, StoreError> {
+    match address {
+        LedgerAddress::Memory => Ok(Arc::new(MemoryStore::new(options))),
+        LedgerAddress::File(path) => file(path, options),
+        LedgerAddress::Server(_) => Err(server()),
+    }
+}
+
+/// Opens an existing ledger, and does not create a missing one. An older ledger is migrated, as when a server opens it.
+///
+/// # Errors
+/// Returns [`StoreError::Absent`] if there is no ledger, and always for one in memory. Otherwise as [`open_address`].
+pub fn open_existing(
+    address: &LedgerAddress,
+    options: Options,
+) -> Result<Arc<dyn Store>, StoreError> {
+    match address {
+        LedgerAddress::Memory => Err(StoreError::Absent),
+        LedgerAddress::File(path) => match std::fs::metadata(path) {
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => Err(StoreError::Absent),
+            // SQLite opens an empty file as a new database.
+            Ok(found) if found.is_file() && found.len() == 0 => Err(StoreError::Absent),
+            _ => file(path, options),
+        },
+        LedgerAddress::Server(_) => Err(server()),
+    }
 }
 
 #[cfg(test)]

@@ -1,97 +1,181 @@
-//! What one event writes: the record, the usage of its principal, and the audit rows.
+//! What one event writes: the audit rows, the record, and the usage of its principal. What a grant writes.
 //!
-//! Planning is pure and the same for all stores. Each store reads two rows, plans, and writes the plan in the same
-//! transaction. A refusal comes before any write.
+//! Planning is pure and the same for all stores. Each store reads, plans, and writes the plan, all in the same transaction. A
+//! refusal comes before any write.
 
 use std::sync::Arc;
 
 use crate::audit::{AuditContext, AuditRow, CallError};
 use crate::event::{Event, EventReply, Resolution};
-use crate::id::{Moment, RecordId};
+use crate::grant::{Grant, NewGrant};
+use crate::id::{GrantId, Moment, RecordId};
 use crate::machine::{RecordWrite, Step, step};
 use crate::record::{Record, RecordState, StateKind};
 use crate::rules::{LedgerLimits, Quota, Usage};
 
-pub(crate) struct WritePlan {
-    pub(crate) answer: EventReply,
-    pub(crate) after: RecordWrite,
-    pub(crate) usage: Usage,
-    /// The number of pending approval requests after the event, for a caller that plans several events before it writes any.
-    #[cfg_attr(not(feature = "postgres"), allow(dead_code))]
-    pub(crate) waiting: u64,
-    pub(crate) rows: Vec<AuditRow>,
+/// What a transaction has read for an event, under locks that last until the transaction ends.
+#[derive(Debug, Clone, Copy)]
+pub struct EventInput<'a> {
+    /// The record as stored, if it exists. Not as it is now: the plan applies what time alone changes.
+    pub record: Option<&'a Record>,
+    /// What the principal uses.
+    pub usage: Usage,
+    /// The number of the principal's pending approval requests that have not expired. Only [`Event::Ask`] reads it. For other
+    /// events it may be 0.
+    pub pending: u64,
+    /// The time on the store's clock, read in this transaction.
+    pub now: Moment,
 }
 
-/// Plans the writes of one event. `waiting` is the number of this principal's pending approval requests. Only [`Event::Ask`]
-/// reads it; for other events it may be 0.
-#[allow(clippy::too_many_arguments)] // each is a separate input
-pub(crate) fn plan(
-    id: &RecordId,
-    before: Option<&Record>,
-    usage: Usage,
-    waiting: u64,
-    event: Event,
-    circumstances: &AuditContext,
-    now: Moment,
-    rules: &LedgerLimits,
-) -> Result<WritePlan, Quota> {
-    let name = event.name();
-    let mut step = match outcome_limit(&event, usage, rules) {
-        None => step(before, event, now, rules),
-        Some(max_outcome) => {
-            step(before, event, now, &LedgerLimits { max_outcome, ..rules.clone() })
-        }
-    };
-    let made = has_changed(&step, name);
-    let error = circumstances.error.as_ref().filter(|_| made).map(within_limits);
-    if let RecordWrite::Written(record) = &mut step.after
-        && made
-    {
-        if matches!(name, "complete" | "discard") {
-            record.error.clone_from(&error);
-        }
-        if let Some(arguments) = &circumstances.arguments
-            && matches!(name, "ask" | "start")
+/// The writes of one event, and the reply to send once they are durable.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "an event has happened only when its writes are durable"]
+pub struct WritePlan {
+    /// What to write, in this order, in one transaction. Empty if the event changes nothing.
+    pub writes: Vec<LedgerWrite>,
+    /// The reply, to be sent when the transaction is durable.
+    pub reply: EventReply,
+    /// The number of the principal's pending approval requests after the event, for a store that plans several events before
+    /// it writes any.
+    pub pending: u64,
+}
+
+/// One write of an event.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[allow(clippy::large_enum_variant)] // most plans have a row and a record, and a box would cost an allocation for each
+pub enum LedgerWrite {
+    /// Appends this audit row, and numbers it after all rows before it.
+    Append(AuditRow),
+    /// Stores this record under the event's id, in place of an earlier one.
+    Put(Record),
+    /// Removes the record under the event's id.
+    Remove,
+    /// Stores what the principal of the event's id uses.
+    SetUsage(Usage),
+}
+
+impl WritePlan {
+    /// Plans the writes of one event.
+    ///
+    /// # Errors
+    /// Returns the limit that forbids the event. Then nothing is written.
+    pub fn of(
+        id: &RecordId,
+        event: Event,
+        context: &AuditContext,
+        input: EventInput<'_>,
+        limits: &LedgerLimits,
+    ) -> Result<Self, Quota> {
+        let EventInput { record: before, usage, pending, now } = input;
+        let name = event.name();
+        let mut step = match outcome_limit(&event, usage, limits) {
+            None => step(before, event, now, limits),
+            Some(max_outcome) => {
+                step(before, event, now, &LedgerLimits { max_outcome, ..limits.clone() })
+            }
+        };
+        let made = has_changed(&step, name);
+        let error = context.error.as_ref().filter(|_| made).map(within_limits);
+        if let RecordWrite::Written(record) = &mut step.after
+            && made
         {
-            record.arguments = None;
-            let used = usage.changed(before, Some(record), now).bytes;
-            let room = rules.quotas.bytes.saturating_sub(used).min(rules.max_outcome);
-            // Arguments beyond the quota are left out. They are never a reason to refuse a call.
-            if arguments.len() as u64 <= room {
-                record.arguments = Some(Arc::clone(arguments));
+            if matches!(name, "complete" | "discard") {
+                record.error.clone_from(&error);
+            }
+            if let Some(arguments) = &context.arguments
+                && matches!(name, "ask" | "start")
+            {
+                record.arguments = None;
+                let used = usage.changed(before, Some(record), now).bytes;
+                let room = limits.quotas.bytes.saturating_sub(used).min(limits.max_outcome);
+                // Arguments beyond the quota are left out. They are never a reason to refuse a call.
+                if arguments.len() as u64 <= room {
+                    record.arguments = Some(Arc::clone(arguments));
+                }
             }
         }
+        let (after, pending) = match &step.after {
+            RecordWrite::Unchanged => (usage, pending),
+            RecordWrite::Written(record) => {
+                let after = usage.changed(before, Some(record), now);
+                let is_new = step.transitions.iter().any(|change| change.from == StateKind::Absent);
+                // A tombstone that is used again counts as a record again.
+                if is_new || after.records > usage.records {
+                    usage.admit(&limits.quotas, now)?;
+                }
+                let (waited, waits) = (waits(before, now), waits(Some(record), now));
+                if waits > waited && pending >= limits.quotas.waiting {
+                    return Err(Quota::Waiting { most: limits.quotas.waiting });
+                }
+                (after, (pending + waits).saturating_sub(waited))
+            }
+            RecordWrite::Removed => {
+                (usage.changed(before, None, now), pending.saturating_sub(waits(before, now)))
+            }
+        };
+        let mut writes: Vec<LedgerWrite> = step
+            .transitions
+            .into_iter()
+            .map(|transition| {
+                // What time alone changed before the event has no error.
+                let error = error.clone().filter(|_| transition.event == name);
+                let context = AuditContext { error, arguments: None, ..context.clone() };
+                LedgerWrite::Append(AuditRow::of_transition(id, now, transition, context))
+            })
+            .collect();
+        match step.after {
+            RecordWrite::Unchanged => {}
+            RecordWrite::Written(record) => writes.push(LedgerWrite::Put(record)),
+            RecordWrite::Removed => writes.push(LedgerWrite::Remove),
+        }
+        if after != usage {
+            writes.push(LedgerWrite::SetUsage(after));
+        }
+        Ok(Self { writes, reply: step.answer, pending })
     }
-    let (after, waiting) = match &step.after {
-        RecordWrite::Unchanged => (usage, waiting),
-        RecordWrite::Written(record) => {
-            let after = usage.changed(before, Some(record), now);
-            let is_new = step.transitions.iter().any(|change| change.from == StateKind::Absent);
-            // A tombstone that is used again counts as a record again.
-            if is_new || after.records > usage.records {
-                usage.admit(&rules.quotas, now)?;
-            }
-            let (waited, waits) = (waits(before, now), waits(Some(record), now));
-            if waits > waited && waiting >= rules.quotas.waiting {
-                return Err(Quota::Waiting { most: rules.quotas.waiting });
-            }
-            (after, (waiting + waits).saturating_sub(waited))
+}
+
+/// A grant that is given or revoked, and the audit row to write with it in one transaction.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[must_use = "a grant is given or revoked only when it is written"]
+pub struct GrantPlan {
+    /// The grant after the change, which is also the reply.
+    pub grant: Grant,
+    /// The audit row. `None` if nothing changes: then nothing is written.
+    pub row: Option<AuditRow>,
+}
+
+impl GrantPlan {
+    /// Plans a new grant. `stored` has the grants of the same scope; it may also have others, and such as have ended.
+    ///
+    /// # Errors
+    /// Returns the limit that forbids another grant. Then nothing is written.
+    pub fn give(
+        id: GrantId,
+        granting: NewGrant,
+        stored: &[Grant],
+        now: Moment,
+        limits: &LedgerLimits,
+    ) -> Result<Self, Quota> {
+        let most = limits.quotas.grants;
+        let in_force = |grant: &&Grant| grant.scope == granting.scope && grant.is_in_force(now);
+        if stored.iter().filter(in_force).count() as u64 >= most {
+            return Err(Quota::Grants { most });
         }
-        RecordWrite::Removed => {
-            (usage.changed(before, None, now), waiting.saturating_sub(waits(before, now)))
+        let grant = Grant::new(id, granting, now);
+        let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
+        Ok(Self { grant, row: Some(row) })
+    }
+
+    /// Plans the revocation of a stored grant. A grant that has ended stays as it is.
+    pub fn revoke(mut grant: Grant, by: String, now: Moment) -> Self {
+        if grant.revoked.is_some() || now > grant.until {
+            return Self { grant, row: None };
         }
-    };
-    let rows = step
-        .transitions
-        .into_iter()
-        .map(|transition| {
-            // What time alone changed before the event has no error.
-            let error = error.clone().filter(|_| transition.event == name);
-            let circumstances = AuditContext { error, arguments: None, ..circumstances.clone() };
-            AuditRow::of_transition(id, now, transition, circumstances)
-        })
-        .collect();
-    Ok(WritePlan { answer: step.answer, after: step.after, usage: after, waiting, rows })
+        let row = AuditRow::of_grant("revoke", &grant, &by, now);
+        grant.revoked = Some((by, now));
+        Self { grant, row: Some(row) }
+    }
 }
 
 /// The number of bytes that are stored of an error's code, and of its message.
@@ -126,7 +210,7 @@ fn waits(record: Option<&Record>, now: Moment) -> u64 {
 
 /// Returns the size limit, if the quota leaves less than usual. A result beyond it is left out and does not fail the call. An
 /// approval request beyond it is refused.
-fn outcome_limit(event: &Event, usage: Usage, rules: &LedgerLimits) -> Option<u64> {
+fn outcome_limit(event: &Event, usage: Usage, limits: &LedgerLimits) -> Option<u64> {
     let brings_one = matches!(
         event,
         Event::Ask { .. }
@@ -134,6 +218,6 @@ fn outcome_limit(event: &Event, usage: Usage, rules: &LedgerLimits) -> Option<u6
             | Event::Suspend { .. }
             | Event::Resolve { resolution: Resolution::Done(_), .. }
     );
-    let room = rules.quotas.bytes.saturating_sub(usage.bytes);
-    (brings_one && room < rules.max_outcome).then_some(room)
+    let room = limits.quotas.bytes.saturating_sub(usage.bytes);
+    (brings_one && room < limits.max_outcome).then_some(room)
 }

@@ -359,6 +359,33 @@ impl StateKind {
     pub fn from_word(word: &str) -> Option<Self> {
         Self::ALL.into_iter().find(|kind| kind.as_str() == word)
     }
+
+    /// Returns the states in which a record may be stored if it is now in this one, because time alone changes states without
+    /// a write. A store that selects records by their current state reads all of these, and then asks
+    /// [`Filter::has_entry`](crate::Filter::has_entry).
+    #[must_use]
+    pub fn stored_as(self) -> Vec<Self> {
+        // A claim, request, approval or denial that went unused restores the state before it.
+        let goes_back = |written| {
+            matches!(written, Self::Claimed | Self::Waiting | Self::Approved | Self::Denied)
+        };
+        Self::ALL
+            .into_iter()
+            .filter(|written| {
+                *written == self
+                    || match self {
+                        // Given enough time, most states lapse into these.
+                        Self::Absent | Self::Tombstone => true,
+                        Self::Open => goes_back(*written),
+                        Self::Indeterminate => {
+                            matches!(written, Self::Dispatched | Self::Suspended)
+                                || goes_back(*written)
+                        }
+                        _ => false,
+                    }
+            })
+            .collect()
+    }
 }
 
 impl RecordState {

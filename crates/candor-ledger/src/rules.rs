@@ -52,6 +52,15 @@ impl Default for LedgerLimits {
     }
 }
 
+impl LedgerLimits {
+    /// Returns the time before which a sweep deletes audit rows, and grants that ended.
+    #[must_use]
+    pub fn audit_since(&self, now: Moment) -> Moment {
+        let age = i64::try_from(self.audit.as_millis()).unwrap_or(i64::MAX);
+        Moment(now.0.saturating_sub(age))
+    }
+}
+
 /// What one principal may use, so that no principal fills the store for all.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Quotas {

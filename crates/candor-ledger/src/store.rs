@@ -12,7 +12,8 @@ use crate::audit::{AuditContext, AuditRow, CallNote, Filter, Order, Page, PageOf
 use crate::event::{Event, EventReply};
 use crate::grant::{Grant, NewGrant};
 use crate::id::{DigestPrefix, Fence, Fingerprint, GrantId, Moment, RecordId, Scope};
-use crate::record::StateKind;
+use crate::machine;
+use crate::record::{Record, StateKind};
 use crate::rules::{LedgerLimits, Quota};
 use crate::turns::{ApprovalSelection, PendingApprovals};
 
@@ -165,6 +166,16 @@ pub struct RecordVersion {
     pub state: StateKind,
 }
 
+impl RecordVersion {
+    /// Returns true if a stored record is now in this version.
+    #[must_use]
+    pub fn is_current(self, record: Option<Record>, now: Moment, limits: &LedgerLimits) -> bool {
+        record
+            .and_then(|record| machine::seen(record, now, limits))
+            .is_some_and(|record| (record.fence, record.state.kind()) == (self.fence, self.state))
+    }
+}
+
 /// The result of a sweep.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct SweepReport {
@@ -238,7 +249,9 @@ pub enum Clock {
 }
 
 impl Clock {
-    pub(crate) fn given(&self) -> Option<Moment> {
+    /// Returns the time of [`Clock::Given`]. `None` means that the store reads its own clock.
+    #[must_use]
+    pub fn given(&self) -> Option<Moment> {
         match self {
             Self::Store => None,
             Self::Given(clock) => Some(Moment(clock())),
@@ -297,7 +310,7 @@ pub enum StoreError {
     NotBuiltIn {
         /// The missing store.
         what: &'static str,
-        /// The Cargo feature of `candor-ledger` that adds it.
+        /// The Cargo feature that adds it: of `candor`, or of `candor-ledger`.
         feature: &'static str,
     },
 }

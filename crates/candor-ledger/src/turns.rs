@@ -36,9 +36,12 @@ impl PendingApprovals {
         Self { chosen: chosen.into_iter().map(|(_, waits)| waits).collect(), in_all }
     }
 
-    /// Reads rows of a table. Each has the number of the request, the request, and the number of all requests.
-    #[cfg(any(feature = "sqlite", feature = "postgres"))]
-    pub(crate) fn of_rows<E>(
+    /// Reads rows that a store has chosen by turns. Each has the number of the request, which is greater for later requests,
+    /// the request, and the number of all requests.
+    ///
+    /// # Errors
+    /// Returns the first error among the rows.
+    pub fn of_rows<E>(
         rows: impl Iterator<Item = Result<(u64, PendingApproval, u64), E>>,
     ) -> Result<Self, E> {
         let (mut chosen, mut in_all) = (Vec::new(), 0);

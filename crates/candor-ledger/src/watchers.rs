@@ -4,6 +4,7 @@
 //! records every [`POLL`]. It sleeps while no caller waits.
 
 use std::collections::HashMap;
+use std::future::Future;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
@@ -11,12 +12,16 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use crate::id::RecordDigest;
-use crate::store::RecordVersion;
+use crate::store::{RecordVersion, StoreError};
 
 /// The maximum delay until a change by another process, or by time, is noticed.
 pub const POLL: Duration = Duration::from_millis(50);
 
-pub(crate) struct Watchers {
+/// The callers of one store that wait for records to change; see [`Store::watch`](crate::Store::watch).
+///
+/// A store calls [`Watchers::changed`] for each record of a durable transaction. [`Watchers::until`] is the whole of
+/// [`Store::watch`](crate::Store::watch).
+pub struct Watchers {
     shared: Arc<WatcherTable>,
     thread: Option<JoinHandle<()>>,
 }
@@ -47,16 +52,16 @@ impl WatcherTable {
 
 impl Watchers {
     /// Starts watching. `stands` returns true if a record is still in the version that was seen.
-    pub(crate) fn new(
-        stands: impl Fn(&RecordDigest, RecordVersion) -> bool + Send + 'static,
-    ) -> Self {
+    #[must_use]
+    pub fn new(stands: impl Fn(&RecordDigest, RecordVersion) -> bool + Send + 'static) -> Self {
         Self::asking(move |watched| {
             watched.into_iter().filter(|(record, seen)| !stands(record, *seen)).collect()
         })
     }
 
     /// Starts watching. `changed` returns the watched records that are no longer in the version that was seen.
-    pub(crate) fn asking(
+    #[must_use]
+    pub fn asking(
         changed: impl Fn(Vec<(RecordDigest, RecordVersion)>) -> Vec<(RecordDigest, RecordVersion)>
         + Send
         + 'static,
@@ -73,14 +78,37 @@ impl Watchers {
     /// Registers a wait for changes of the record. The caller must read the record afterwards, or it misses a change in
     /// between. It must also read the record after each signal. The change may be one that it already knows, or one that does
     /// not matter, such as a heartbeat.
-    pub(crate) fn wait(&self, record: RecordDigest, seen: RecordVersion) -> oneshot::Receiver<()> {
+    fn wait(&self, record: RecordDigest, seen: RecordVersion) -> oneshot::Receiver<()> {
         let (end, ended) = oneshot::channel();
         self.shared.lock().records.entry(record).or_default().push(Watcher { seen, end });
         self.shared.news.notify_all();
         ended
     }
 
-    pub(crate) fn changed(&self, record: &RecordDigest) {
+    /// Waits until the record is no longer in the version that was seen. `stands` reads the record and returns true if it is
+    /// still in that version.
+    ///
+    /// # Errors
+    /// Returns the error of `stands`.
+    pub async fn until<F>(
+        &self,
+        record: RecordDigest,
+        seen: RecordVersion,
+        stands: impl Fn() -> F,
+    ) -> Result<(), StoreError>
+    where
+        F: Future<Output = Result<bool, StoreError>>,
+    {
+        loop {
+            let news = self.wait(record, seen);
+            if !stands().await? || news.await.is_err() {
+                return Ok(());
+            }
+        }
+    }
+
+    /// Wakes the callers that wait for this record.
+    pub fn changed(&self, record: &RecordDigest) {
         let watchers = self.shared.lock().records.remove(record);
         for watcher in watchers.into_iter().flatten() {
             // The waiting caller may be gone.

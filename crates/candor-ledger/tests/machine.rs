@@ -1,67 +1,44 @@
-//! The laws of the ledger on the bare machine: no store, and a clock that nobody guards.
+//! The state machine without a store. The random events of `laws::model` also run on it.
 
-mod model;
-
-use std::collections::HashMap;
+use std::time::Duration;
 
 use candor_ledger::machine::{RecordWrite, Transition, recall, seen, step};
 use candor_ledger::*;
-use model::{Row, Subject, World, binding, fingerprint, ops, rules};
 use proptest::prelude::*;
 
+fn rules() -> LedgerLimits {
+    LedgerLimits {
+        lease: Duration::from_millis(100),
+        retention: Duration::from_millis(1_000),
+        tombstone: Duration::from_millis(5_000),
+        suspended: Duration::from_millis(300),
+        approval_wait: Duration::from_millis(300),
+        approval_valid: Duration::from_millis(100),
+        denied: Duration::from_millis(60),
+        max_outcome: 64,
+        ..LedgerLimits::default()
+    }
+}
+
+fn binding(policy: u8) -> Binding {
+    Binding([policy; 32])
+}
+
+fn fingerprint(args: u8) -> Fingerprint {
+    Fingerprint([args; 32])
+}
+
+/// One record, and its clock.
 #[derive(Default)]
 struct Bare {
     now: i64,
-    records: HashMap<RecordId, Record>,
-    rows: HashMap<RecordId, Vec<Row>>,
+    record: Option<Record>,
 }
 
-impl Subject for Bare {
-    fn apply(&mut self, id: &RecordId, event: Event) -> EventReply {
-        let step = step(self.records.get(id), event, Moment(self.now), &rules());
-        match step.after {
-            RecordWrite::Unchanged => {}
-            RecordWrite::Written(record) => {
-                self.records.insert(id.clone(), record);
-            }
-            RecordWrite::Removed => {
-                self.records.remove(id);
-            }
-        }
-        let row = |change: Transition| {
-            let Transition { event, from, to, fence, by, via, .. } = change;
-            Row { event: event.to_owned(), from, to, fence, by, via }
-        };
-        self.rows.entry(id.clone()).or_default().extend(step.transitions.into_iter().map(row));
-        step.answer
-    }
-
-    fn recall(
-        &mut self,
-        id: &RecordId,
-        fingerprint: Fingerprint,
-        idempotent: bool,
-    ) -> Option<EventReply> {
-        recall(self.records.get(id), fingerprint, idempotent, Moment(self.now), &rules())
-    }
-
-    fn stored(&mut self, id: &RecordId) -> Option<Record> {
-        self.records.get(id).cloned()
-    }
-
-    fn transitions(&mut self, id: &RecordId) -> Vec<Row> {
-        self.rows.get(id).cloned().unwrap_or_default()
-    }
-
-    fn now(&mut self) -> Moment {
-        Moment(self.now)
-    }
-
+impl Bare {
     fn jump(&mut self, millis: i64) {
         self.now += millis;
     }
-
-    fn restart(&mut self) {}
 }
 
 fn licenses() -> impl Strategy<Value = StartReason> {
@@ -277,15 +254,15 @@ proptest! {
 const OWNER: Owner = Owner([1; 16]);
 const OTHER: Owner = Owner([2; 16]);
 
-fn id() -> RecordId {
-    let [principal, server, instance, tool] = ["ada", "bank", "", "pay"].map(str::to_owned);
-    let scope = Scope { principal, server, instance, tool };
-    RecordId { scope, key: Key::new("k").unwrap() }
-}
-
 impl Bare {
     fn say(&mut self, event: Event) -> EventReply {
-        self.apply(&id(), event)
+        let step = step(self.record.as_ref(), event, Moment(self.now), &rules());
+        match step.after {
+            RecordWrite::Unchanged => {}
+            RecordWrite::Written(record) => self.record = Some(record),
+            RecordWrite::Removed => self.record = None,
+        }
+        step.answer
     }
 
     fn starts(&mut self, owner: Owner, idempotent: bool) -> Holder {
@@ -298,7 +275,7 @@ impl Bare {
 
     fn stands(&mut self) -> StateKind {
         self.say(Event::Sweep);
-        self.stored(&id()).map_or(StateKind::Absent, |record| record.state.kind())
+        self.record.as_ref().map_or(StateKind::Absent, |record| record.state.kind())
     }
 }
 
@@ -383,13 +360,4 @@ fn unused_claim_does_not_make_a_safe_failure_unknown() {
     claims(&mut bare);
     bare.jump(101);
     assert_eq!(bare.stands(), StateKind::Open);
-}
-
-proptest! {
-    #![proptest_config(ProptestConfig { cases: 1_000, failure_persistence: None, ..ProptestConfig::default() })]
-
-    #[test]
-    fn any_sequence_of_events_starts_a_call_at_most_once(ops in ops()) {
-        World::new(&mut Bare::default()).run(&ops);
-    }
 }

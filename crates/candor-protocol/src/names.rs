@@ -210,6 +210,8 @@ pub mod failure {
     pub const DENIED: &str = "denied";
     /// The call needs approval, and the server cannot store a request for it.
     pub const APPROVAL_UNAVAILABLE: &str = "approval_unavailable";
+    /// The policy failed or did not answer in time, so the call is refused.
+    pub const POLICY_UNAVAILABLE: &str = "policy_unavailable";
     /// No slot is free.
     pub const BUSY: &str = "busy";
 }

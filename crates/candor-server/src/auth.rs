@@ -10,7 +10,7 @@ use http::header::AUTHORIZATION;
 use http::request::Parts;
 use sha2::{Digest, Sha256};
 
-pub use crate::identity::{Claims, Identity};
+pub use candor_engine::{Claims, Identity};
 /// The types of an HTTP request's head, which an [`Authenticator`] reads.
 pub use http;
 
@@ -217,7 +217,7 @@ impl Authenticator for BearerTokens {
     ) -> BoxFuture<'a, Result<Identity, Unauthorized>> {
         let mut headers = request.headers.get_all(AUTHORIZATION).iter();
         let sent = match (headers.next(), headers.next()) {
-            (Some(header), None) => header.to_str().ok().and_then(bearer),
+            (Some(header), None) => bearer_token(header),
             _ => None,
         };
         let principal = sent.and_then(|token| self.by_hash.get(&hash(token)));
@@ -236,13 +236,34 @@ impl Authenticator for BearerTokens {
     }
 }
 
-fn bearer(header: &str) -> Option<&str> {
-    let (scheme, token) = header.split_once(' ')?;
+/// Returns the token in a header `Authorization`.
+#[doc(hidden)] // for the console, which has tokens of its own
+#[must_use]
+pub fn bearer_token(header: &HeaderValue) -> Option<&str> {
+    let (scheme, token) = header.to_str().ok()?.split_once(' ')?;
     scheme.eq_ignore_ascii_case("bearer").then(|| token.trim())
 }
 
 impl fmt::Debug for BearerTokens {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "BearerTokens({})", self.by_hash.len())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn token_file_marks_operators() {
+        let line = BearerTokens::line("olga", "secret");
+        let tokens = BearerTokens::from_lines(&format!(
+            "{line} operator\n{}\n",
+            BearerTokens::line("alice", "other")
+        ))
+        .unwrap();
+        assert!(tokens.is_operator(&Principal::new("olga")));
+        assert!(!tokens.is_operator(&Principal::new("alice")));
+        assert!(BearerTokens::from_lines(&format!("{line} operators")).is_err());
     }
 }

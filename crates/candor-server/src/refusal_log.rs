@@ -3,9 +3,8 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use candor_protocol::shown::cut;
 use http::request::Parts;
-
-use crate::people::shown::cut;
 
 /// The number of refusals per interval that get a line of their own.
 const LINES: u32 = 5;

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, AtomicUsize, Ordering};
 use std::time::Duration;
 
+use candor_operator::ArgumentPattern;
 use candor_server::protocol::Revision;
 use candor_server::store::{
     ApprovalChannel, AuditContext, Clock, Event, EventReply, Filter, MemoryStore, NewGrant,
@@ -17,7 +18,7 @@ use candor_server::store::{
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Plan, Tool, ToolError, code};
 use candor_server::{
-    ArgumentPattern, AskLevel, Ctx, Elicit, ElicitAnswer, Engine, KeepArguments, Secret, Server,
+    AskLevel, Ctx, Elicit, ElicitAnswer, KeepArguments, RunningServer, Secret, Server,
 };
 use common::{CAPABILITIES_KEY, Call, Session, Site, modern};
 use futures_util::FutureExt as _;
@@ -38,12 +39,12 @@ fn asking() -> Server {
     Server::new("files", "1").ask(AskLevel::Destructive).hold(Duration::from_millis(20))
 }
 
-async fn waiting(engine: &Engine) -> Vec<RecordEntry> {
+async fn waiting(engine: &RunningServer) -> Vec<RecordEntry> {
     engine.store().unwrap().waiting(Filter::default(), Page::default()).await.unwrap().items
 }
 
 /// An operator decides on the only question that there is.
-async fn operator(engine: &Engine, decision: Review) -> EventReply {
+async fn operator(engine: &RunningServer, decision: Review) -> EventReply {
     let [entry] = &waiting(engine).await[..] else { panic!("not one question waits") };
     let question = entry.stored.question().unwrap();
     let event =
@@ -630,7 +631,7 @@ async fn deceptive_characters_are_escaped_in_the_clients_request() {
     });
     delete(&client, "a\u{202e}\u{e0041}\u{9b}b").await;
     let asked = asked.lock().unwrap();
-    let seen = |c: char| c == '\n' || !candor_server::desk::shown::fools(c);
+    let seen = |c: char| c == '\n' || !candor_protocol::shown::fools(c);
     assert!(asked.chars().all(seen), "{asked:?}");
     assert!(asked.contains("a\\u202e\\udb40\\udc41\\u009bb"), "{asked}");
     assert!(asked.contains("Delete \\u{202e}txt.a\nand \\u{1b}[2Jmore"), "{asked}");

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use candor_operator::ArgumentPattern;
 use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::names::extension::{APPROVAL, IDEMPOTENCY};
 use candor_server::protocol::names::meta;
@@ -19,7 +20,7 @@ use candor_server::store::{
     Review,
 };
 use candor_server::tool::{JsonTool, ToolError, code};
-use candor_server::{ArgumentPattern, Arguments, AskLevel, Ctx, Server};
+use candor_server::{Arguments, AskLevel, Ctx, Server};
 use common::{Session, Site, modern};
 use serde_json::{Value, json};
 

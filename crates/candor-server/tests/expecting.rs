@@ -9,6 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use candor_operator::ArgumentPattern;
 use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::names::extension::{APPROVAL, TOOL_RESOLUTION};
 use candor_server::store::{
@@ -16,7 +17,7 @@ use candor_server::store::{
     Review,
 };
 use candor_server::tool::{JsonTool, ToolError, code};
-use candor_server::{ArgumentPattern, Arguments, AskLevel, Ctx, Elicit, Engine, Secret, Server};
+use candor_server::{Arguments, AskLevel, Ctx, Elicit, RunningServer, Secret, Server};
 use common::{CAPABILITIES_KEY, Session, Site, modern};
 use serde_json::{Value, json};
 
@@ -82,7 +83,7 @@ async fn call(site: &Site, way: Way, tool: &str, arguments: Value, meta: &Value)
 }
 
 /// Lets such calls of the tool run without approval; the tool has a request that waits.
-async fn grant(engine: &Engine, any: &[&str]) -> Grant {
+async fn grant(engine: &RunningServer, any: &[&str]) -> Grant {
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let [entry] = &waiting[..] else { panic!("not one request waits") };
@@ -96,7 +97,7 @@ async fn grant(engine: &Engine, any: &[&str]) -> Grant {
     store.grant(granting).await.unwrap()
 }
 
-async fn decide(engine: &Engine, decision: Review) {
+async fn decide(engine: &RunningServer, decision: Review) {
     let store = engine.store().unwrap();
     let waiting = store.waiting(Filter::default(), Page::default()).await.unwrap().items;
     let [entry] = &waiting[..] else { panic!("not one request waits") };

@@ -12,7 +12,7 @@ use axum::body::Body;
 use candor_server::store::{MemoryStore, Options};
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::transport::http::{Http, endpoint, serve};
-use candor_server::{Engine, Limits, Server};
+use candor_server::{Limits, RunningServer, Server};
 use http::{Request, StatusCode};
 use http_body_util::BodyExt;
 use proptest::prelude::*;
@@ -25,7 +25,7 @@ use tower::ServiceExt;
 
 const SOON: Duration = Duration::from_secs(10);
 
-fn engine(limits: impl FnOnce(&mut Limits)) -> Engine {
+fn engine(limits: impl FnOnce(&mut Limits)) -> RunningServer {
     let schema = json!({"type": "object", "properties": {"text": {"type": "string"}}});
     let echo = JsonTool::new("echo", &schema, |args, _| async move { Ok(args.to_string()) });
     let flood = JsonTool::new("flood", &json!({"type": "object"}), |_, ctx| async move {
@@ -45,7 +45,7 @@ fn engine(limits: impl FnOnce(&mut Limits)) -> Engine {
     server.limits(limits).build().unwrap()
 }
 
-fn app(engine: &Engine) -> Router {
+fn app(engine: &RunningServer) -> Router {
     Router::new().route("/mcp", endpoint(engine.clone(), Http::default()))
 }
 
@@ -69,7 +69,7 @@ fn post(tool: &str) -> String {
 }
 
 /// A server on a socket, stopped with the test.
-async fn listen(engine: &Engine) -> SocketAddr {
+async fn listen(engine: &RunningServer) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();
     let (app, limits) = (app(engine), engine.limits().clone());

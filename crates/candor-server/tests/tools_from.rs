@@ -7,13 +7,13 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
-use candor_server::protocol::json::{Object, raw};
 use candor_server::protocol::types::Tool as Definition;
+use candor_server::testing::TestClient;
 use candor_server::tool::{
     Invalid, JsonTool, Prepared, ProviderError, Safeguards, Tool, ToolError, ToolSet,
     ToolsProvider, provider_fn,
 };
-use candor_server::{Arguments, BoxFuture, BuildError, Engine, Server};
+use candor_server::{Arguments, BoxFuture, BuildError, Call, Caller, RunningServer, Server};
 use serde_json::{Value, json};
 
 fn tool(name: &str) -> Arc<dyn Tool> {
@@ -25,39 +25,41 @@ fn server() -> Server {
 }
 
 /// What MCP lists and what the catalogue has, which must be the same.
-async fn names(engine: &Engine) -> Result<Vec<String>, String> {
-    let catalogue = engine.catalogue(&Principal::anonymous()).await.map_err(|e| e.to_string());
-    let listed = engine.visit(Principal::anonymous()).ask("tools/list", Object::new()).await;
-    match (catalogue, listed) {
-        (Ok(catalogue), Ok(listed)) => {
-            let listed: Value = serde_json::from_str(listed.get()).unwrap();
-            let listed: Vec<String> = listed["tools"]
-                .as_array()
-                .unwrap()
-                .iter()
-                .map(|tool| tool["name"].as_str().unwrap().to_owned())
-                .collect();
-            let ours: Vec<String> =
-                catalogue.list().iter().map(|definition| definition.name.clone()).collect();
+async fn names(engine: &RunningServer) -> Result<Vec<String>, String> {
+    let view = engine.open(Caller::new(Principal::anonymous()));
+    let client = TestClient::of(engine);
+    match (view.published_tools(engine.listing()).await, client.request("tools/list", ()).await) {
+        (Ok(published), Ok(listed)) => {
+            let listed = listed["tools"].as_array().unwrap().iter();
+            let listed: Vec<_> =
+                listed.map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
+            let ours: Vec<String> = published.iter().map(|tool| tool.name.clone()).collect();
             assert_eq!(ours, listed);
             Ok(ours)
         }
-        (Err(problem), Err(error)) => {
+        (Err(_), Err(error)) => {
             assert_eq!(error.code(), -32603);
+            let reason = client.internal_reasons().remove(0);
+            let problem = reason.rsplit(": ").next().unwrap().to_owned();
             assert!(!error.message.contains(&problem), "{} says {problem}", error.message);
             Err(problem)
         }
-        (catalogue, listed) => panic!("{:?} is not {listed:?}", catalogue.is_ok()),
+        (published, listed) => panic!("{:?} is not {listed:?}", published.is_ok()),
     }
+}
+
+/// Returns the tool set of a caller.
+async fn set(engine: &RunningServer, principal: Principal) -> Arc<ToolSet> {
+    engine.open(Caller::new(principal)).tools().await.unwrap().clone()
 }
 
 #[tokio::test]
 async fn fixed_list_of_tools_is_built_once() {
     let engine = server().tools_from(vec![tool("b"), tool("a")]).build().unwrap();
     assert_eq!(names(&engine).await.unwrap(), ["b", "a"]);
-    let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
-    let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
-    assert!(Arc::ptr_eq(one.tools(), other.tools()), "the set is not rebuilt");
+    let one = set(&engine, Principal::anonymous()).await;
+    let other = set(&engine, Principal::new("alice")).await;
+    assert!(Arc::ptr_eq(&one, &other), "the set is not rebuilt");
     let none = server().tools_from(Vec::<Arc<dyn Tool>>::new()).build().unwrap();
     assert_eq!(names(&none).await.unwrap(), Vec::<String>::new(), "a list without tools is one");
     let twice = server().tools_from(vec![tool("a"), tool("a")]).build();
@@ -84,8 +86,8 @@ async fn closure_is_called_on_every_request() {
     for engine in [sync, asynchronous] {
         calls.store(0, Ordering::SeqCst);
         for asked in 0..3 {
-            let catalogue = engine.catalogue(&Principal::anonymous()).await.unwrap();
-            assert_eq!(catalogue.list()[0].name, format!("t{asked}"));
+            let set = set(&engine, Principal::anonymous()).await;
+            assert_eq!(set.definitions().next().unwrap().name, format!("t{asked}"));
         }
         assert_eq!(calls.load(Ordering::SeqCst), 3);
     }
@@ -189,8 +191,9 @@ async fn broken_provided_tool_does_not_affect_the_others() {
         }
     }
     let engine = server().tools_from(provide).build().unwrap();
-    let visit = engine.visit(Principal::anonymous());
-    let foreseen = visit.decide("t", &raw(&json!({"a": 1}))).await.unwrap();
+    let view = engine.open(Caller::new(Principal::anonymous()));
+    let call = Call::new("t", Arguments::from(json!({"a": 1})));
+    let foreseen = view.decide(&call).await.unwrap();
     let [problem] = &foreseen.problems[..] else { panic!("{:?}", foreseen.problems) };
     assert!(problem.pointer.is_empty() && problem.problem.starts_with(why), "{problem:?}");
     assert!(!foreseen.exact && foreseen.effect.hints.is_destructive(), "the worst case is assumed");

@@ -17,7 +17,7 @@
 //!
 //! `cargo run -- --stdio` serves a host, `cargo run` serves HTTP on this machine.
 //!
-//! The parts, each usable alone: [`Server`] describes a server, [`Engine`] is one that is ready,
+//! The parts, each usable alone: [`Server`] describes a server, [`RunningServer`] is one that is ready,
 //! [`transport`] connects it, [`run`] is all of it behind a command line.
 //!
 //! | to | look at |
@@ -35,7 +35,7 @@
 //! | test it without a socket | [`testing::TestClient`], made by [`Server::test`] |
 //! | authenticate callers by tokens, or by other means | [`auth::BearerTokens`], [`auth::Authenticator`] |
 //! | store the ledger elsewhere | [`store`] |
-//! | review approval requests, and read the history | [`desk`] |
+//! | review approval requests, and read the history | [`operator`] |
 //! | limit what a peer may use | [`Limits`], [`Server::limits`] |
 //! | add your own flags to those that every server takes | `run::Run`, `run::ServeArgs` (feature `run`) |
 //! | put it into an axum app | [`transport::http::endpoint`] |
@@ -53,8 +53,8 @@
 //!
 //! Most items come from crates of their own, and their examples use those names. If you depend on `candor` alone, write `candor`
 //! for `candor_server`, `candor::client` for `candor_client`, `candor::console` for `candor_console`, `candor::files` for
-//! `candor_files`, `candor::hints` for `candor_hints`, `candor::protocol` for `candor_protocol`, `candor::store` for
-//! `candor_ledger`.
+//! `candor_files`, `candor::hints` for `candor_hints`, `candor::operator` for `candor_operator`, `candor::protocol` for
+//! `candor_protocol`, `candor::store` for `candor_ledger`.
 
 #[doc(hidden)]
 pub mod __private;
@@ -62,6 +62,7 @@ mod error;
 mod foreign;
 #[cfg(feature = "run")]
 pub mod run;
+pub mod store;
 #[cfg(feature = "time")]
 pub mod time;
 
@@ -72,14 +73,15 @@ pub use candor_console as console;
 #[cfg(feature = "files")]
 pub use candor_files as files;
 pub use candor_macros::{args, prompt, prompts, tool, toolbox, tools};
+pub use candor_operator as operator;
 pub use candor_server::BoxFuture;
 pub use candor_server::{
-    About, ArgumentPattern, Arguments, AskError, AskLevel, Audit, BuildError, CacheHint,
-    CacheScope, CallEvent, Catalogue, Changes, ClientInfo, Ctx, Decision, DecisionId, Elicit,
-    ElicitAnswer, Engine, FormAnswer, FromCtx, IntoProposals, KeepArguments, Limits, Need,
-    NextStep, PatternError, RecordStatus, Sample, Secret, SecretError, Server, SessionView, State,
-    ToolView, Verdict, Visit, auth, desk, hints, host_name, prompt, protocol, resource, store,
-    testing, tool, transport,
+    About, Arguments, AskError, AskLevel, Audit, BuildError, CacheHint, CacheScope, Call, CallEnd,
+    Caller, Changes, ClientInfo, Ctx, Decision, DecisionId, Elicit, ElicitAnswer, Engine,
+    Expectation, FormAnswer, FromCtx, IntoProposals, KeepArguments, Limits, Need, NextStep, NoPeer,
+    Outcome, Peer, RecordStatus, Refusal, RunningServer, Sample, Secret, SecretError, Server,
+    SessionView, State, ToolView, Verdict, View, auth, hints, host_name, policy, prompt, protocol,
+    resource, testing, tool, transport,
 };
 pub use error::{Error, Result};
 pub use serde_json::json;

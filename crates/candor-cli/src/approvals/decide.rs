@@ -2,9 +2,8 @@
 
 use std::io::{self, Write as _};
 
-use candor::desk::shown::shown;
-use candor::desk::waiting::wanted;
-use candor::desk::{ApprovalRequest, OperationView, decide, when};
+use candor::operator::shown::shown;
+use candor::operator::{ApprovalRequest, OperationView, OperatorError, decide, find_request, when};
 use candor_ledger::{Grant, RecordState, Review, Store};
 use serde_json::{Value, json};
 
@@ -45,12 +44,10 @@ pub(crate) async fn approve(
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
     let (mut terminal, by) = (terminal()?, args.operator.name()?);
-    let waiting = wanted(store, &args.id).await?;
-    let Some(asked) = waiting.asked() else {
+    let waiting = find_request(store, &args.id).await?;
+    let Some(asked) = waiting.details() else {
         show_on_terminal(&waiting, out)?;
-        return Err(told(
-            "Not recorded: this version cannot read the request, so it can only be denied",
-        ));
+        return Err(OperatorError::RequestUnreadable.into());
     };
     let permission = args.permission.of(&asked)?;
     show_on_terminal(&waiting, out)?;
@@ -81,7 +78,7 @@ pub(crate) async fn approve(
 
 pub(crate) async fn deny(store: &dyn Store, args: &Deny, out: &mut Out) -> Result<(), CommandEnd> {
     let by = args.operator.name()?;
-    let waiting = wanted(store, &args.id).await?;
+    let waiting = find_request(store, &args.id).await?;
     show_on_terminal(&waiting, out)?;
     if let Some(reason) = &args.reason {
         writeln!(io::stderr(), "\nThe caller sees the reason: {}", shown(reason))?;
@@ -121,7 +118,7 @@ fn terminal() -> Result<Terminal, Failure> {
 }
 
 fn tool(waiting: &ApprovalRequest) -> String {
-    let asked = waiting.asked();
+    let asked = waiting.details();
     format!("{} ({})", shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned))
 }
 
@@ -169,7 +166,7 @@ pub(crate) async fn say(
             when::written(*until)
         ),
         // The caller was waiting and has already used the approval.
-        _ => format!("{id}  Approved, and used already. State: {}.", operation.words()),
+        _ => format!("{id}  Approved, and used already. State: {}.", operation.label()),
     })?;
     if let Some(grant) = grant {
         let (id, until) = (grants::short(grant), when::written(grant.until));

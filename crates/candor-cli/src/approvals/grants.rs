@@ -3,9 +3,9 @@
 use candor_ledger::{Grant, Moment, Scope, Store};
 
 use crate::out::{CommandEnd, Out, told};
-use candor::desk::permission::{kept, members, summary};
-use candor::desk::shown::shown;
-use candor::desk::when;
+use candor::operator::shown::shown;
+use candor::operator::when;
+use candor::operator::{grant_json, grants, pattern_summary};
 
 use crate::operator;
 
@@ -54,11 +54,11 @@ pub(crate) async fn run(
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
     let now = when::now();
-    let grants = kept(store).await?;
+    let grants = grants(store).await?;
     let listed: Vec<_> = grants.iter().filter(|grant| args.all || grant.is_in_force(now)).collect();
     if out.json {
         for grant in listed {
-            out.value(&members(grant, now))?;
+            out.value(&grant_json(grant, now))?;
         }
         return Ok(());
     }
@@ -104,7 +104,7 @@ fn lines(grant: &Grant, now: Moment) -> Vec<String> {
             shown(instance)
         ),
     ];
-    lines.extend(summary(&grant.pattern).into_iter().map(|line| format!("  {line}")));
+    lines.extend(pattern_summary(&grant.pattern).into_iter().map(|line| format!("  {line}")));
     lines
 }
 
@@ -115,7 +115,7 @@ pub(crate) async fn revoke(
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
     let wanted = args.id.to_lowercase();
-    let mut found = kept(store).await?;
+    let mut found = grants(store).await?;
     found.retain(|grant| wanted.len() >= LEAST && grant.id.to_string().starts_with(&wanted));
     let id = match &found[..] {
         [grant] => grant.id,
@@ -133,7 +133,7 @@ pub(crate) async fn revoke(
     let grant = store.revoke(id, args.operator.name()?).await?;
     let Some(grant) = grant else { return Err(told("its record is purged")) };
     if out.json {
-        out.value(&members(&grant, when::now()))?;
+        out.value(&grant_json(&grant, when::now()))?;
         return Ok(());
     }
     let id = short(&grant);

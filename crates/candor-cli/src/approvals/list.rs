@@ -4,11 +4,11 @@ use candor_ledger::{Moment, Store};
 
 use crate::out::{CommandEnd, Out};
 use crate::width::cut;
-use candor::desk::shown::shown;
-use candor::desk::waiting::{All, ApprovalRequest};
-use candor::desk::{json, when};
+use candor::operator::shown::shown;
+use candor::operator::{ApprovalRequest, PendingRequests};
+use candor::operator::{json, when};
 
-/// The JSON members that programs may rely on, for `list` and `show`. `desk/waiting.rs` writes them.
+/// The JSON members that programs may rely on, for `list` and `show`. `ApprovalRequest::json` in `candor-operator` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line with --json:
   id                  of the operation, 64 hexadecimal digits
@@ -27,7 +27,7 @@ The members of each line with --json:
 const HEAD: [&str; 7] = ["ID", "AGE", "CALLER", "SERVER", "TOOL", "EFFECT", "ARGUMENTS"];
 
 pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), CommandEnd> {
-    let (now, mut lines, mut all) = (when::now(), Vec::new(), All::of(store));
+    let (now, mut lines, mut all) = (when::now(), Vec::new(), PendingRequests::new(store));
     while let Some(waiting) = all.next().await? {
         if out.json {
             out.line(&waiting.json())?;
@@ -58,9 +58,9 @@ pub(crate) async fn run(store: &dyn Store, out: &mut Out) -> Result<(), CommandE
 /// Returns the cells of a request. The flag marks a request that may delete or cannot be read.
 pub(crate) fn line(waiting: &ApprovalRequest, now: Moment) -> (bool, [String; 7]) {
     let scope = &waiting.id.scope;
-    let asked = waiting.asked();
+    let asked = waiting.details();
     let (effect, arguments) = match &asked {
-        Some(asked) => (cut(&asked.effect, 60), cut(&json::compact(asked.arguments.get()), 60)),
+        Some(asked) => (cut(&asked.summary, 60), cut(&json::compact(asked.arguments.get()), 60)),
         None => ("Not known".to_owned(), "unreadable".to_owned()),
     };
     let cells = [
@@ -72,5 +72,5 @@ pub(crate) fn line(waiting: &ApprovalRequest, now: Moment) -> (bool, [String; 7]
         effect,
         arguments,
     ];
-    (asked.is_none_or(|asked| asked.destroys), cells)
+    (asked.is_none_or(|asked| asked.is_destructive()), cells)
 }

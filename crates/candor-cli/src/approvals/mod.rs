@@ -5,7 +5,7 @@
 //!
 //! An approval comes from an operator who has seen the whole request: at a terminal, without a flag that replaces it. It covers
 //! exactly the request that was shown. Callers and tool authors wrote the text of a request, so it goes through
-//! [`shown`](candor::desk::shown) first.
+//! [`shown`](candor::operator::shown) first.
 
 mod decide;
 mod grants;

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use candor::desk::{GrantDraft, RequestDetails, when};
+use candor::operator::{GrantDraft, RequestDetails, when};
 
 use crate::exit::Failure;
 

@@ -3,10 +3,9 @@
 use candor_ledger::{Moment, Store};
 
 use crate::out::{CommandEnd, Out};
-use candor::desk::shown::shown;
-use candor::desk::waiting::{ApprovalRequest, RequestDetails, wanted};
-use candor::desk::{json, when};
-use candor::hints::Effect;
+use candor::operator::shown::shown;
+use candor::operator::{ApprovalRequest, RequestDetails, find_request};
+use candor::operator::{json, when};
 use candor::protocol::Undo;
 
 #[derive(Debug, clap::Args)]
@@ -20,7 +19,7 @@ pub(crate) async fn run(
     args: &ApprovalsShowArgs,
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
-    let waiting = wanted(store, &args.id).await?;
+    let waiting = find_request(store, &args.id).await?;
     if out.json {
         out.line(&waiting.json())?;
         return Ok(());
@@ -44,7 +43,7 @@ pub(crate) fn lines(
     strong: impl Fn(&str) -> String,
 ) -> Vec<String> {
     let scope = &waiting.id.scope;
-    let asked = waiting.asked();
+    let asked = waiting.details();
     let mut lines = vec![format!("{}  {}", shown(&scope.tool), effect(asked.as_ref(), strong))];
     let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<10} {value}"));
     fact("id", &waiting.id.digest().to_string());
@@ -82,7 +81,7 @@ pub(crate) fn lines(
     if asked.description.is_none() {
         lines.push("\n  (the tool has no description)".to_owned());
     }
-    if !matches!(Effect::of_words(&asked.effect), Some((Effect::Reads, _))) {
+    if !asked.is_read_only() {
         let undo = Undo::summary(asked.undo.as_ref());
         lines.push(format!("\n{}", shown(&undo)));
     }
@@ -92,8 +91,8 @@ pub(crate) fn lines(
 /// Returns the effect in words. `strong` marks one that may delete or is unknown.
 pub(crate) fn effect(asked: Option<&RequestDetails>, strong: impl Fn(&str) -> String) -> String {
     match asked {
-        Some(RequestDetails { effect, destroys: false, .. }) => shown(effect).to_string(),
-        Some(RequestDetails { effect, .. }) => strong(&shown(effect).to_string()),
+        Some(asked) if asked.is_destructive() => strong(&shown(&asked.summary).to_string()),
+        Some(asked) => shown(&asked.summary).to_string(),
         None => strong("effect unknown"),
     }
 }

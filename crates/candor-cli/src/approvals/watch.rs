@@ -9,9 +9,9 @@ use super::decide::{THROUGH, say, show_on_terminal};
 use super::{list, show};
 use crate::out::{CommandEnd, Out};
 use crate::terminal::{Terminal, read_approval};
-use candor::desk::shown::shown;
-use candor::desk::waiting::{All, ApprovalRequest};
-use candor::desk::{self, decide, when};
+use candor::operator::shown::shown;
+use candor::operator::{ApprovalRequest, PendingRequests};
+use candor::operator::{OperatorError, decide, when};
 
 use crate::operator;
 
@@ -63,7 +63,7 @@ async fn watch(
     loop {
         // Forget requests that are no longer pending, and show them if they return.
         let mut here = HashSet::new();
-        let mut all = All::of(store);
+        let mut all = PendingRequests::new(store);
         while let Some(waiting) = all.next().await? {
             let name = (waiting.id.digest(), waiting.question);
             here.insert(name);
@@ -116,9 +116,9 @@ async fn offer(
         WatchAction::Decided(decision) => match decide(store, waiting, by, decision, THROUGH).await
         {
             Ok(()) => say(store, waiting, None, out).await?,
-            Err(desk::OperatorError::Store(error)) => return Err(error.into()),
+            Err(OperatorError::Store(error)) => return Err(error.into()),
             // Another reviewer was faster. Continue with the other requests.
-            Err(problem) => eprintln!("{problem}"),
+            Err(problem) => eprintln!("{}", operator::sentence(&problem)),
         },
         WatchAction::Skipped => eprintln!("{}  skipped; it still needs approval.", waiting.short()),
         WatchAction::Gone => eprintln!("\n{}  no longer needs approval.", waiting.short()),
@@ -131,7 +131,7 @@ async fn answer(
     waiting: &ApprovalRequest,
     terminal: &mut Terminal,
 ) -> std::io::Result<WatchAction> {
-    let asked = waiting.asked();
+    let asked = waiting.details();
     let (tool, effect) =
         (shown(&waiting.id.scope.tool), show::effect(asked.as_ref(), str::to_owned));
     // A request that cannot be read can only be denied.

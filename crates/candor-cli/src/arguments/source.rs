@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Read;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 
 /// The size limit in bytes. It is more than any server accepts.
 const LARGEST: u64 = 16 * 1024 * 1024;

@@ -269,7 +269,7 @@ fn refusal_escapes_control_characters() {
     let schema = json!({"properties": {"a\u{1b}": {"enum": ["\u{202e}"]}}, "required": ["\u{9b}"]});
     for words in [&["a\u{1b}=\u{1b}]"][..], &["b\u{1b}=1"], &["c\u{1b}"], &[]] {
         let message = refused(&schema, words);
-        let safe = message.chars().all(|c| c == '\n' || !candor::desk::shown::fools(c));
+        let safe = message.chars().all(|c| c == '\n' || !candor::operator::shown::fools(c));
         assert!(safe, "{message:?}");
     }
 }

@@ -3,7 +3,7 @@
 use std::env;
 use std::path::{self, Path, PathBuf};
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 
 use crate::exit::Failure;
 use crate::program::{on_path, runnable};

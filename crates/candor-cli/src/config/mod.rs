@@ -8,7 +8,7 @@ mod snippet;
 
 use std::io::{self, Write as _};
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::config::{Owner, Target};
 
 use crate::exit::Failure;

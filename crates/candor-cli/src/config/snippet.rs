@@ -1,6 +1,6 @@
 //! One server, in the format of each host.
 
-use candor::desk::shown::{json_shown, shown};
+use candor::operator::shown::{json_shown, shown};
 use serde_json::{Map, Value, json};
 
 use super::host::Host;

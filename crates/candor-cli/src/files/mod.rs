@@ -5,8 +5,8 @@ pub(crate) mod tools;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use candor::desk::shown::shown;
 use candor::files::Root;
+use candor::operator::shown::shown;
 use candor::prelude::Directory;
 use candor::run::{AskFlag, Run, ServeArgs, SplitFlag};
 use candor::{Server, host_name};

@@ -1,12 +1,12 @@
 //! `candor history export`: audit rows as lines of JSON, the earliest first, page by page.
 
-use candor::desk::row;
+use candor::operator::row;
 use candor_ledger::{Export, Store};
 
 use super::filter::Filters;
 use crate::out::{CommandEnd, Out};
 
-/// The JSON members that programs may rely on. `desk/row.rs` writes them.
+/// The JSON members that programs may rely on. `row::json` in `candor-operator` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line (null where nothing is known):
   seq                 number of the row; later rows have greater ones

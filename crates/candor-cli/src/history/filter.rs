@@ -1,6 +1,6 @@
 //! The flags that select operations and audit rows.
 
-use candor::desk::{StateFilter, StateWord, filter, when};
+use candor::operator::{self, StateFilter, StateWord, when};
 use candor_ledger::Moment;
 use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser as _};
 
@@ -44,10 +44,10 @@ fn states() -> PossibleValuesParser {
 }
 
 impl Filters {
-    pub(crate) fn meant(&self) -> filter::Filters {
+    pub(crate) fn meant(&self) -> operator::Filters {
         let Self { tool, caller, key, state, unknown, since, before } = self.clone();
         let only_unknown = StateFilter::Is(StateWord::OutcomeUnknown);
         let state = if unknown { Some(only_unknown) } else { state };
-        filter::Filters { tool, principal: caller, key, state, since, before }
+        operator::Filters { tool, principal: caller, key, state, since, before }
     }
 }

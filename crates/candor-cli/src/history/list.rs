@@ -2,10 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use candor::desk::filter::Filters;
-use candor::desk::operation::{self, OperationView};
-use candor::desk::shown::shown;
-use candor::desk::{row, when, words};
+use candor::operator::shown::shown;
+use candor::operator::{Filters, OperationView, short_id};
+use candor::operator::{row, when, words};
 use candor_ledger::{AuditRow, Filter, Key, Moment, Page, RecordState, Scope, Store, StoreError};
 use serde_json::Value;
 
@@ -14,7 +13,7 @@ use crate::number;
 use crate::out::{CommandEnd, Out};
 use crate::width::{cut, end};
 
-/// The JSON members that programs may rely on. `OperationView::json` in `desk/operation.rs` writes them.
+/// The JSON members that programs may rely on. `OperationView::json` in `candor-operator` writes them.
 pub(crate) const MEMBERS: &str = "\
 The members of each line with --json (null where nothing is known; with --rows, see export):
   id                  64 hexadecimal digits
@@ -140,7 +139,7 @@ fn line(operation: &OperationView, terminal: bool, now: Moment) -> [String; 9] {
     [
         operation.created().map_or_else(String::new, |at| time(at, terminal, now)),
         operation.short(),
-        operation.words().to_owned(),
+        operation.label().to_owned(),
         cut(&scope.tool, 24),
         cut(operation.id.key.as_str(), 24),
         cut(&scope.principal, 16),
@@ -190,7 +189,7 @@ async fn rows(store: &dyn Store, args: &HistoryListArgs, out: &mut Out) -> Resul
 fn call(row: &AuditRow, terminal: bool, now: Moment) -> [String; 8] {
     [
         time(row.at, terminal, now),
-        row.record().map_or_else(|| "-".to_owned(), |id| operation::short(&id)),
+        row.record().map_or_else(|| "-".to_owned(), |id| short_id(&id)),
         cut(&row.scope.tool, 24),
         row.key.as_ref().map_or_else(|| "-".to_owned(), |key: &Key| cut(key.as_str(), 24)),
         cut(&row.scope.principal, 16),

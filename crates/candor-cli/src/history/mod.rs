@@ -1,9 +1,9 @@
 //! `candor history`: past calls, from the ledger itself, also while servers write to it.
 //!
 //! - `list`, `show`, `export`, `resolve`: the commands. `filter`: which operations and rows they are about.
-//! - The members of JSON and the words for users come from [`candor::desk`].
+//! - The members of JSON and the words for users come from [`candor::operator`].
 //!
-//! All text in a ledger is untrusted, so it goes through [`shown`](candor::desk::shown) first.
+//! All text in a ledger is untrusted, so it goes through [`shown`](candor::operator::shown) first.
 
 mod export;
 mod filter;

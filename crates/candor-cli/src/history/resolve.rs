@@ -4,10 +4,12 @@
 
 use std::io::{self, Write as _};
 
-use candor::desk::find::find;
-use candor::desk::shown::shown;
-use candor::desk::{self, OperationView, ReportedResult, StateWord, json, meanwhile, when};
-use candor_ledger::{Body, LedgerLimits, RecordState, Resolution, Store};
+use candor::operator::shown::shown;
+use candor::operator::{
+    OperationView, ReportedResult, StateWord, ensure_unchanged, ensure_unknown, find_operation,
+    json, resolve, when,
+};
+use candor_ledger::{Body, LedgerLimits, Resolution, Store};
 use serde_json::Value;
 
 use super::show;
@@ -93,10 +95,8 @@ pub(crate) async fn run(
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
     let (by, resolution) = (args.operator.name()?, args.resolution()?);
-    let operation = find(store, &args.id).await?;
-    let Some(RecordState::Indeterminate { .. }) = operation.state() else {
-        return Err(already_resolved(&operation));
-    };
+    let operation = find_operation(store, &args.id).await?;
+    ensure_unknown(&operation)?;
     if !args.yes {
         let stderr = io::stderr();
         for line in show::lines(&operation, when::now(), str::to_owned) {
@@ -113,7 +113,7 @@ pub(crate) async fn run(
         unchanged(store, &operation).await?;
     }
     let said = sentence(&operation, &resolution, &by);
-    desk::resolve(store, &operation, &by, resolution, "candor history resolve").await?;
+    resolve(store, &operation, &by, resolution, "candor history resolve").await?;
     if out.json {
         let id = operation.id.clone();
         let Some(entry) = store.find(&id).await? else { return Err(gone(&operation)) };
@@ -179,21 +179,12 @@ async fn confirm(terminal: &mut Terminal) -> Result<(), CommandEnd> {
     }
 }
 
-/// Returns an error if the record changed while the operator decided. Its owner may have returned, or another operator may have
-/// resolved it so that the call started again.
+/// Returns an error if the record changed while the operator decided.
 async fn unchanged(store: &dyn Store, operation: &OperationView) -> Result<(), CommandEnd> {
     let Some(now) = store.find(&operation.id).await?.and_then(|entry| entry.seen) else {
         return Err(gone(operation));
     };
-    match &operation.record {
-        Some(then) if (then.fence, then.state.kind()) == (now.fence, now.state.kind()) => Ok(()),
-        _ => Err(meanwhile(operation, now.state.kind()).into()),
-    }
-}
-
-fn already_resolved(operation: &OperationView) -> CommandEnd {
-    let (id, words) = (operation.short(), operation.words());
-    told(format!("Not recorded: only an unknown outcome can be resolved. State of {id}: {words}"))
+    Ok(ensure_unchanged(operation, &now)?)
 }
 
 fn gone(operation: &OperationView) -> CommandEnd {

@@ -2,15 +2,13 @@
 
 use std::io;
 
-use candor::desk::find::find;
-use candor::desk::row::hex;
-use candor::desk::shown::shown;
-use candor::desk::{OperationView, Review, json, when, words};
+use candor::operator::shown::shown;
+use candor::operator::{OperationView, ReviewView, find_operation, hex, json, when, words};
 use candor_ledger::{ApprovalChannel, Body, Moment, RecordState, StartReason, Store, StoredResult};
 
 use crate::out::{CommandEnd, Out};
 
-/// The JSON members that programs may rely on. `OperationView::full_json` in `desk/operation.rs` writes them.
+/// The JSON members that programs may rely on. `OperationView::full_json` in `candor-operator` writes them.
 pub(crate) const MEMBERS: &str = "\
 With --json, one object with the members of the list (see list --help) and these:
   fence, fingerprint  number of the last claim; digest of the arguments
@@ -33,7 +31,7 @@ pub(crate) async fn run(
     args: &HistoryShowArgs,
     out: &mut Out,
 ) -> Result<(), CommandEnd> {
-    let operation = find(store, &args.id).await?.with_replays(store).await?;
+    let operation = find_operation(store, &args.id).await?.with_replays(store).await?;
     let now = when::now();
     if out.json {
         out.line(&operation.full_json(now))?;
@@ -66,7 +64,7 @@ pub(crate) fn lines(
 ) -> Vec<String> {
     let scope = &operation.id.scope;
     let unknown = operation.reason().is_some();
-    let words = if unknown { strong(operation.words()) } else { operation.words().to_owned() };
+    let words = if unknown { strong(operation.label()) } else { operation.label().to_owned() };
     let mut lines = vec![format!("{}  {words}", shown(&scope.tool))];
     let mut fact = |name: &str, value: &str| lines.push(format!("  {name:<12} {value}"));
     let at = |moment: Moment| match (when::written(moment), when::ago(moment, now)) {
@@ -113,8 +111,8 @@ pub(crate) fn lines(
     if let Some(shape) = shape.filter(|_| operation.arguments().is_none()) {
         fact("arguments", &shown(shape).to_string());
     }
-    if let Some(hints) = operation.told(|row| row.circumstances.hints.as_deref()) {
-        fact("effect", &shown(hints).to_string());
+    if let Some(effect) = operation.effect() {
+        fact("effect", &shown(&effect.summary()).to_string());
     }
     lines
 }
@@ -125,7 +123,7 @@ fn is_reviewed(operation: &OperationView) -> bool {
 }
 
 /// Returns who approved or denied the call, when and why.
-fn reviewed(review: &Review, at: &str) -> String {
+fn reviewed(review: &ReviewView, at: &str) -> String {
     let through = match review.via {
         ApprovalChannel::Client => " via client",
         ApprovalChannel::Operator => "",

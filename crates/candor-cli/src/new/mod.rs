@@ -7,7 +7,7 @@ use std::fs;
 use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 
 use crate::exit::Failure;
 use workspace::Workspace;

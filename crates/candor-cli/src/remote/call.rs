@@ -4,8 +4,8 @@ use std::pin::pin;
 use std::process::ExitCode;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use candor::desk::json;
-use candor::desk::shown::shown;
+use candor::operator::json;
+use candor::operator::shown::shown;
 use candor::protocol::names::{argument, failure};
 use candor_client::{
     AskLevel, CallResult, ConfirmRequest, Error, Failure, HostPolicy, KnownTool, RefusalSource,

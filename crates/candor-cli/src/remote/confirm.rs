@@ -2,8 +2,8 @@
 
 use std::sync::{Arc, Mutex, PoisonError};
 
-use candor::desk::json;
-use candor::desk::shown::shown;
+use candor::operator::json;
+use candor::operator::shown::shown;
 use candor_client::hints::HintSource;
 use candor_client::{ConfirmRequest, EffectSource, KnownTool, Trust};
 use serde_json::{Map, Value};

@@ -1,7 +1,7 @@
 //! The content that a tool or a prompt returns, block by block, for users.
 
-use candor::desk::json;
-use candor::desk::shown::shown;
+use candor::operator::json;
+use candor::operator::shown::shown;
 use candor_client::types::{Content, ResourceContents};
 
 use super::safe;

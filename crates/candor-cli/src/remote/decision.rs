@@ -1,6 +1,6 @@
 //! The decision on a call, before it is sent.
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::{EffectSource, Explanation, KnownTool, Trust, Verdict};
 use serde_json::Value;
 

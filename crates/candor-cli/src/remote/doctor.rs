@@ -7,7 +7,7 @@ use std::sync::PoisonError;
 use std::time::{Duration, Instant};
 use std::{env, io, thread};
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::{Client, Era, Error, Tools, Trust};
 use candor_schema::Schema;
 use serde_json::{Value, json};

@@ -4,8 +4,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use candor::desk::json;
-use candor::desk::shown::shown;
+use candor::operator::json;
+use candor::operator::shown::shown;
 use candor::protocol::names::failure;
 use candor::protocol::rpc::code;
 use candor_client::{CallResult, Error, RefusalSource};

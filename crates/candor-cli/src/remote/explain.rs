@@ -2,8 +2,8 @@
 
 use std::process::ExitCode;
 
-use candor::desk::shown::shown;
 use candor::hints::HintSource;
+use candor::operator::shown::shown;
 use candor::protocol::names::argument::IDEMPOTENCY_KEY;
 use candor_client::{EffectSource, Error, Explanation, HostPolicy, Key, KnownTool, Trust, Verdict};
 use serde_json::{Value, json};

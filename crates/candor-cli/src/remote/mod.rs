@@ -8,7 +8,7 @@
 //! - `given`: the arguments of a call. `content`: what the server returns. `safe`: untrusted text on the terminal.
 //!
 //! Results go to stdout, everything else to stderr. All text from a server is untrusted, so it goes through
-//! [`shown`](candor::desk::shown) before a user sees it.
+//! [`shown`](candor::operator::shown) before a user sees it.
 
 pub(crate) mod call;
 mod confirm;

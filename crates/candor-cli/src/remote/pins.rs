@@ -4,8 +4,8 @@
 
 use std::collections::BTreeMap;
 
-use candor::desk::shown::shown;
 use candor::hints::{DeclaredHints, Effect, EffectiveHints, HintSource, Hints};
+use candor::operator::shown::shown;
 use candor_client::{EffectSource, Explanation, KnownTool};
 use candor_schema::canonical;
 use serde_json::Value;

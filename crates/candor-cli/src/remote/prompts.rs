@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::HostPolicy;
 use candor_client::types::{GetPromptResult, Prompt, PromptArgument};
 use candor_schema::nearest;

@@ -2,7 +2,7 @@
 
 use std::process::ExitCode;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::types::{Resource, ResourceContents};
 use candor_client::{Contents, Error, HostPolicy, ResourceDescription, bytes_of, is_same_uri};
 use serde_json::json;

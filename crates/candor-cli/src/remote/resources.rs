@@ -3,7 +3,7 @@
 use std::io;
 use std::process::ExitCode;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::types::{Resource, ResourceTemplate};
 use candor_client::{Error, HostPolicy, Step, Walk, WalkStop};
 use serde_json::{Value, json};

@@ -2,7 +2,7 @@
 
 use std::io;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 
 use crate::terminal;
 use crate::width::{fitting, rows};

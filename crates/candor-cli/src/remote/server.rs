@@ -5,8 +5,8 @@ use std::process::ExitCode;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use candor::desk::json;
-use candor::desk::shown::shown;
+use candor::operator::json;
+use candor::operator::shown::shown;
 use candor::protocol::rpc::code;
 use candor_client::{Client, Connect, Error, HostPolicy, Trust};
 use serde::Serialize;

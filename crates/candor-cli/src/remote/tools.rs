@@ -3,8 +3,8 @@
 use std::io;
 use std::process::ExitCode;
 
-use candor::desk::shown::shown;
 use candor::hints::HintSource;
+use candor::operator::shown::shown;
 use candor::protocol::json::{Json, RawValue};
 use candor::protocol::names::extension;
 use candor_client::{HostPolicy, KnownTool, Tools, UnusableTool};

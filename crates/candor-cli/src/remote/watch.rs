@@ -4,9 +4,9 @@ use std::io::{self, Write as _};
 use std::process::ExitCode;
 use std::thread;
 
-use candor::desk::json;
-use candor::desk::shown::shown;
-use candor::desk::when;
+use candor::operator::json;
+use candor::operator::shown::shown;
+use candor::operator::when;
 use candor_client::{Change, HostPolicy, Interest};
 use serde_json::json;
 use tokio::sync::mpsc;

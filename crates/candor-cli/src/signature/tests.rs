@@ -120,7 +120,7 @@ fn signature_escapes_control_characters() {
         "": {"type": "string"}
     }});
     let line = of("t\u{202e}(x", &input, Some(&json!({"const": "\u{1b}"})));
-    assert!(!line.chars().any(candor::desk::shown::fools), "{line}");
+    assert!(!line.chars().any(candor::operator::shown::fools), "{line}");
     assert!(line.starts_with(r#""t\u{202e}(x"("a\u{1b}[2J"?: "\u202ex""#), "{line}");
     assert!(line.contains(r#""b, c: string": any = "#), "{line}");
     assert!(line.contains(r#"""?: string"#), "{line}");

@@ -6,7 +6,7 @@
 
 use std::fmt::Write as _;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::config::{ServerEntry, Target};
 
 use super::{CliEnvironment, ResolvedTarget};

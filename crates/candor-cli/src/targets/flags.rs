@@ -9,8 +9,8 @@ use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fmt};
 
-use candor::desk::shown::shown;
-use candor::desk::when;
+use candor::operator::shown::shown;
+use candor::operator::when;
 use candor_client::Trust;
 use candor_client::config::{Owner, Target, expand, is_local};
 

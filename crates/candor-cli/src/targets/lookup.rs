@@ -3,7 +3,7 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::config::{ConfigError, HostConfigs, ServerEntry};
 
 use super::CliEnvironment;

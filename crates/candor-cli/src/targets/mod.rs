@@ -15,7 +15,7 @@ mod url;
 use std::fmt;
 use std::path::PathBuf;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use candor_client::config::redact::{self, Redactor};
 use candor_client::config::{Owner, ServerEntry, Target};
 

@@ -53,11 +53,24 @@ fn show_reports_whether_the_call_can_be_undone() {
         ("reads", "Reads · safe to retry · local"),
         ("reads-earlier", "reads · repeatable · stays local"),
     ] {
-        ledger.ask(key, &shown(DELETE).replace(effect, reads), TOOL_AS_IT_WAS);
+        let hints = [
+            r#""readOnlyHint":false,"destructiveHint":true"#,
+            r#""readOnlyHint":true,"destructiveHint":false"#,
+        ];
+        let asked = shown(DELETE).replace(effect, reads).replace(hints[0], hints[1]);
+        ledger.ask(key, &asked, TOOL_AS_IT_WAS);
         let told = ledger.approvals(&["show", key]);
         assert!(told.text().contains(&format!("create_invoice  {reads}\n")), "{}", told.stdout);
         assert!(!told.text().contains("about undo"), "a read has nothing to undo: {}", told.stdout);
     }
+    // The hints count, not the words.
+    ledger.ask(
+        "words",
+        &shown(DELETE).replace(effect, "Reads · safe to retry · local"),
+        TOOL_AS_IT_WAS,
+    );
+    let told = ledger.approvals(&["show", "words"]);
+    assert!(told.text().contains("about undo"), "{}", told.stdout);
     let bare =
         shown(DELETE).replace(r#""description":"Makes invoices.\nApprove this at once.","#, "");
     ledger.ask("bare", &bare, TOOL_AS_IT_WAS);

@@ -5,8 +5,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor::auth::BearerTokens;
+use candor::store::open;
 use candor_ledger::{
-    ApprovalChannel, AuditContext, Event, EventReply, Filter, Options, Page, Review, Store, open,
+    ApprovalChannel, AuditContext, Event, EventReply, Filter, Options, Page, Review, Store,
 };
 use serde_json::{Value, json};
 

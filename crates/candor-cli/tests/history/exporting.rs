@@ -3,6 +3,7 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::process::{Command, Stdio};
 
+use candor::store::open;
 use candor_ledger::*;
 use serde_json::{Value, json};
 

@@ -12,7 +12,7 @@ use std::time::Duration;
 
 use candor::prelude::Principal;
 use candor::transport::http::{Http, endpoint};
-use candor::{Engine, Server};
+use candor::{RunningServer, Server};
 use candor_client::{Client, Connect, Era};
 use tokio::net::TcpListener;
 
@@ -25,7 +25,7 @@ pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
 
 /// A server at a port of its own.
 pub(crate) struct Site {
-    pub(crate) engine: Engine,
+    pub(crate) engine: RunningServer,
     pub(crate) url: String,
 }
 

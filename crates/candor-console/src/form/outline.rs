@@ -1,8 +1,7 @@
 //! A schema as a table: names, types, limits, texts.
 
 use super::{Field, Kind, type_of};
-use crate::html::{Html, html};
-use crate::ui::shell::shown;
+use crate::html::{Html, html, shown};
 
 /// Returns a table of everything inside a field, or `None` if nothing is.
 pub(crate) fn outline(field: &Field, caption: &str) -> Option<Html> {

@@ -8,8 +8,7 @@ use std::borrow::Cow;
 use serde_json::Value;
 
 use super::{Field, Kind, Pick, Text, type_of};
-use crate::html::{Html, html};
-use crate::ui::shell::{deceives, shown};
+use crate::html::{Html, deceives, html, shown};
 
 /// Returns the fields of a form, without the form element. `None` if the arguments can only be written as JSON.
 pub(crate) fn form(root: &Field) -> Option<Html> {

@@ -5,8 +5,9 @@ use std::time::{Duration, Instant};
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::desk::waiting::{self, ApprovalRequest};
-use candor_server::desk::{self, GrantDraft, permission, when};
+use candor_operator::{
+    ApprovalRequest, GrantDraft, OperatorError, RequestDetails, find_request, grant_json, when,
+};
 use candor_server::store::{Grant, PendingApproval, Review, Store, StoreError};
 use futures_util::future::try_join_all;
 use futures_util::stream;
@@ -17,11 +18,10 @@ use tokio::sync::Mutex;
 
 use super::listening::ListenerSlot;
 use super::sse::{event, respond};
-use super::{RequestBody, json as answer_json, refused, store};
+use super::{RequestBody, json as answer_json, operator_refused, store};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::route::ReviewVerb;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 
 /// Maximum number of requests on a page and in a list. The ledger picks them from each caller in turn. So a caller is left out only
 /// if there are more callers than this, not because a few callers have many requests.
@@ -77,7 +77,8 @@ impl PendingList {
 }
 
 pub(crate) async fn list(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
-    let shown = PendingList::of(store(console)?).await.map_err(|error| refused(error.into()))?;
+    let shown =
+        PendingList::of(store(console)?).await.map_err(|error| operator_refused(error.into()))?;
     let items: Vec<_> = shown.waiting.iter().map(item).collect();
     let mut response = answer_json(format!("[{}]", items.join(",")));
     response.headers_mut().insert(TOTAL, shown.in_all.into());
@@ -89,8 +90,15 @@ pub(crate) async fn one(
     _: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
-    let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
+    let waiting = find_request(store(console)?, id).await.map_err(operator_refused)?;
     Ok(answer_json(item(&waiting)))
+}
+
+/// A reviewer's decision, as the last segment of the path says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum ReviewVerb {
+    Approve,
+    Deny,
 }
 
 /// Decides a request by `{"version": "…"}`. An approval may have
@@ -110,13 +118,9 @@ pub(crate) async fn decide(
     let shown = sent.text("version")?.ok_or_else(|| {
         Problem::bad_request("Send `version`: the version of the request, as the list has it")
     })?;
-    let waiting = waiting::wanted(store, id).await.map_err(refused)?;
+    let waiting = find_request(store, id).await.map_err(operator_refused)?;
     if version(&waiting) != shown {
-        return Err(Problem::new(
-            StatusCode::CONFLICT,
-            "request_changed",
-            "Not recorded: the request changed. Review it again",
-        ));
+        return Err(operator_refused(OperatorError::RequestChanged { id: waiting.short() }));
     }
     let by = asked.visitor.principal.as_str();
     let mut permission = None;
@@ -126,12 +130,8 @@ pub(crate) async fn decide(
             Review::Deny { reason: reason.map(str::to_owned) }
         }
         ReviewVerb::Approve => {
-            let Some(content) = waiting.asked() else {
-                return Err(Problem::new(
-                    StatusCode::CONFLICT,
-                    "request_unreadable",
-                    "Not recorded: this version cannot read the request, so it can only be denied",
-                ));
+            let Some(content) = waiting.details() else {
+                return Err(operator_refused(OperatorError::RequestUnreadable));
             };
             if let Some(wanted) = sent.member("grant") {
                 permission = Some(permitted(wanted, &content)?);
@@ -139,10 +139,12 @@ pub(crate) async fn decide(
             Review::Approve
         }
     };
-    desk::decide(store, &waiting, by, decision, THROUGH).await.map_err(refused)?;
+    candor_operator::decide(store, &waiting, by, decision, THROUGH)
+        .await
+        .map_err(operator_refused)?;
     let mut grant = None;
     if let Some(permission) = permission {
-        grant = Some(permission.give(store, &waiting, by).await.map_err(refused)?);
+        grant = Some(permission.give(store, &waiting, by).await.map_err(operator_refused)?);
     }
     let word = match decided {
         ReviewVerb::Approve => "approved",
@@ -152,13 +154,13 @@ pub(crate) async fn decide(
         "id": waiting.id.digest().to_string(),
         "decision": word,
         "by": by,
-        "grant": grant.as_ref().map(|grant| permission::members(grant, when::now())),
+        "grant": grant.as_ref().map(|grant| grant_json(grant, when::now())),
     });
     Ok(answer_json(said.to_string()))
 }
 
 /// Reads the grant that goes with an approval.
-fn permitted(wanted: &Value, asked: &desk::RequestDetails) -> Result<GrantDraft, Problem> {
+fn permitted(wanted: &Value, asked: &RequestDetails) -> Result<GrantDraft, Problem> {
     let wrong = |what: &str| {
         Problem::bad_request(format!(
             "`grant` is {{\"minutes\": NUMBER, \"any\": [NAMES], \"under\": {{NAME: FOLDER}}}}: {what}"
@@ -193,14 +195,14 @@ fn permitted(wanted: &Value, asked: &desk::RequestDetails) -> Result<GrantDraft,
 /// Returns the active grants, the latest first.
 pub(crate) async fn in_force(store: &dyn Store) -> Result<Vec<Grant>, Problem> {
     let now = when::now();
-    let mut grants = permission::kept(store).await.map_err(refused)?;
+    let mut grants = candor_operator::grants(store).await.map_err(operator_refused)?;
     grants.retain(|grant| grant.binding.is_some() && grant.is_in_force(now));
     Ok(grants)
 }
 
 pub(crate) async fn grants(console: &Arc<Inner>, _: &ConsoleRequest) -> Result<Response, Problem> {
     let (grants, now) = (in_force(store(console)?).await?, when::now());
-    let members = grants.iter().map(|grant| permission::members(grant, now));
+    let members = grants.iter().map(|grant| grant_json(grant, now));
     Ok(answer_json(members.collect::<Value>().to_string()))
 }
 
@@ -211,12 +213,12 @@ pub(crate) async fn revoke(
 ) -> Result<Response, Problem> {
     let store = store(console)?;
     let unknown = || Problem::new(StatusCode::NOT_FOUND, "not_found", "No grant has this id");
-    let grants = permission::kept(store).await.map_err(refused)?;
+    let grants = candor_operator::grants(store).await.map_err(operator_refused)?;
     let grant = grants.iter().find(|grant| grant.id.to_string() == id).ok_or_else(unknown)?;
     let by = asked.visitor.principal.as_str().to_owned();
-    let grant = store.revoke(grant.id, by).await.map_err(|error| refused(error.into()))?;
+    let grant = store.revoke(grant.id, by).await.map_err(|error| operator_refused(error.into()))?;
     let grant = grant.ok_or_else(unknown)?;
-    Ok(answer_json(permission::members(&grant, when::now()).to_string()))
+    Ok(answer_json(grant_json(&grant, when::now()).to_string()))
 }
 
 /// Streams the number of pending requests whenever it changes. The client fetches the requests themselves.

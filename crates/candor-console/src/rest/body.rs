@@ -1,18 +1,22 @@
 //! What a request contains: arguments in its body, a key and a trace in its headers.
 
 use std::collections::HashMap;
+use std::sync::{Arc, LazyLock};
 
-use candor_server::Visit;
+use candor_server::engine::RequestSlots;
 use candor_server::protocol::json::{self, Decode as _, Json, Object, RawValue, raw, scan};
 use candor_server::protocol::types::Tool as Definition;
-use candor_server::transport::http::idempotency_key;
+use candor_server::store::Key;
+use candor_server::tool::Arguments;
+use candor_server::transport::http::{Rejection, idempotency_key};
+use candor_server::{Caller, ClientInfo, Expectation, View, caller_key};
 use http::header::CONTENT_TYPE;
 use http::{HeaderMap, StatusCode};
 use serde_json::{Map, Value};
 
 use super::engine;
 use crate::problem::Problem;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 use crate::{Inner, trace};
 
 /// Reads the arguments. Accepts only an object that every parser reads alike. A body that is cut off or meant for another server
@@ -20,11 +24,7 @@ use crate::{Inner, trace};
 pub(super) fn arguments(console: &Inner, asked: &ConsoleRequest) -> Result<Box<RawValue>, Problem> {
     // A page of any site can make a browser post text or a form. It cannot post this without a preflight request.
     if !is_json(&asked.parts.headers) {
-        return Err(Problem::new(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "unsupported_media_type",
-            "The body is sent as Content-Type: application/json",
-        ));
+        return Err(Rejection::ContentType.into());
     }
     let json = scan(&asked.body, console.limits.depth).map_err(|error| {
         let verb = match error.problem {
@@ -77,26 +77,50 @@ fn is_json(headers: &HeaderMap) -> bool {
 }
 
 /// Returns the idempotency key of the request.
-pub(super) fn key(asked: &ConsoleRequest) -> Result<Option<String>, Problem> {
-    idempotency_key(&asked.parts.headers).map_err(|problem| {
-        Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", problem)
+pub(super) fn key(console: &Inner, asked: &ConsoleRequest) -> Result<Option<Key>, Problem> {
+    let key = idempotency_key(&asked.parts.headers)?;
+    key.map(|text| read_key(console, text)).transpose().map(Option::flatten)
+}
+
+/// Parses a key. A server without a ledger ignores keys.
+pub(super) fn read_key(console: &Inner, text: String) -> Result<Option<Key>, Problem> {
+    if engine(console)?.store().is_none() {
+        return Ok(None);
+    }
+    caller_key(text).map(Some).map_err(|problem| {
+        let words = format!("Idempotency-Key: {problem}");
+        Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", words)
     })
 }
 
-/// Returns a way to call the server, in the name of the caller and within its trace.
-pub(super) fn visit(console: &Inner, asked: &ConsoleRequest) -> Result<Visit, Problem> {
-    let visit = engine(console)?
-        .visit(asked.visitor.principal.clone())
-        .claims(asked.visitor.claims.clone())
-        .client("candor-console", env!("CARGO_PKG_VERSION"))
-        .shares(console.shares)
-        .holding(asked.room.clone())
-        .response(asked.response.clone());
+/// Decodes the arguments of a call.
+pub(super) fn decoded(arguments: &RawValue) -> Result<Arguments, Problem> {
+    Arguments::decode(Some(arguments.into())).map_err(Problem::bad_request)
+}
+
+/// Reads what the caller expects of the decision.
+pub(super) fn expectation(expected: &RawValue) -> Result<Expectation, Problem> {
+    let text: Option<String> = serde_json::from_str(expected.get()).ok();
+    text.and_then(|text| Expectation::parse(&text))
+        .ok_or_else(|| Problem::bad_request("`expect` must be \"ask\" or the id of a decision"))
+}
+
+/// Returns what the caller sees of the server and can do, within its trace.
+pub(crate) fn view(console: &Inner, asked: &ConsoleRequest) -> Result<View, Problem> {
+    static CLIENT: LazyLock<Arc<ClientInfo>> =
+        LazyLock::new(|| Arc::new(ClientInfo::silent("candor-console", env!("CARGO_PKG_VERSION"))));
     let parent = asked.parts.headers.get(trace::TRACEPARENT).and_then(|value| value.to_str().ok());
-    Ok(match parent {
-        Some(parent) => visit.meta(trace::TRACEPARENT, parent),
-        None => visit,
-    })
+    let meta = parent.map(|parent| Object::new().with(trace::TRACEPARENT, parent));
+    let caller = Caller::new(asked.visitor.identity())
+        .with_client(CLIENT.clone())
+        .with_meta(Arc::new(meta.unwrap_or_default()))
+        .with_shares(console.front.tells_callers_apart());
+    let slots = RequestSlots {
+        body: asked.room.clone(),
+        response: asked.response.clone(),
+        position: asked.arrived.clone(),
+    };
+    Ok(engine(console)?.open_with(caller, slots))
 }
 
 /// The body of an operator's request: an object with few members.

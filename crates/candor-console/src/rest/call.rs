@@ -1,66 +1,81 @@
-//! Calls a tool, or the tool that previews it, as MCP does. The response is one result or a stream of events.
+//! Calls a tool, or the tool that previews it. The response is one result or a stream of events.
+
+use std::pin::Pin;
+use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::protocol::json::{Decode as _, Object, RawValue, raw};
-use candor_server::protocol::names::{extension, header, meta, method, notification};
-use candor_server::protocol::rpc::ErrorObject;
-use candor_server::{CallEvent, Catalogue, ToolView, Visit};
-use futures_util::{Stream, StreamExt as _, stream};
+use candor_server::engine::{Progress, trace};
+use candor_server::protocol::Message as _;
+use candor_server::protocol::json::raw;
+use candor_server::protocol::names::header;
+use candor_server::protocol::types::{CallToolResult, ProgressParams};
+use candor_server::tool::Arguments;
+use candor_server::{BoxFuture, Call, CallEnd, NoPeer, Outcome, Peer, Refusal, ResultForm, View};
+use futures_util::{Stream, stream};
 use http::{HeaderValue, StatusCode};
-use serde_json::Value;
+use tokio::sync::mpsc;
+use tokio_util::sync::{CancellationToken, DropGuard};
 
 use super::sse::{self, EVENTS, event};
-use super::{body, failed, json, plain, refused, write};
+use super::{body, json, refused};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::{ConsoleRequest, accepts};
+use crate::request::{ConsoleRequest, accepts};
 
 pub(super) async fn call(
     console: &Inner,
     asked: &ConsoleRequest,
-    tool: &ToolView<'_>,
+    view: View,
+    name: &str,
 ) -> Result<Response, Problem> {
+    let tool = view.tool(name).await.map_err(refused::problem)?;
     let arguments = body::arguments(console, asked)?;
     let (arguments, expected) = body::take_expectation(asked, &tool.definition, arguments);
-    let mut visit =
-        body::visit(console, asked)?.key(body::key(asked)?).arrived(asked.arrived.clone());
-    if let Some(expected) = expected {
-        visit = visit.meta(extension::APPROVAL, &Object::new().with("expect", &expected));
-    }
-    make(console, asked, visit, tool, &arguments).await
+    let expect = expected.map(|expected| body::expectation(&expected)).transpose()?;
+    let (key, arguments) = (body::key(console, asked)?, body::decoded(&arguments)?);
+    let call = Call { key, expect, ..Call::new(name, arguments) };
+    drop(tool);
+    make(console, asked, view, call).await
 }
 
 /// Runs the tool's preview, which shows what a call would do.
 pub(super) async fn preview(
     console: &Inner,
     asked: &ConsoleRequest,
-    catalogue: &Catalogue,
-    tool: &ToolView<'_>,
+    view: View,
+    name: &str,
 ) -> Result<Response, Problem> {
-    let preview = tool.preview.and_then(|name| catalogue.find(name)).ok_or_else(|| {
-        let none = format!("{} has no preview", tool.definition.name);
+    let tool = view.tool(name).await.map_err(refused::problem)?;
+    let none = || {
+        let none = format!("{name} has no preview");
         Problem::new(StatusCode::NOT_FOUND, "no_preview", none)
-    })?;
+    };
+    let preview = tool.preview.ok_or_else(none)?.to_owned();
+    view.tool(&preview).await.map_err(|_| none())?;
     // Without the key: it belongs to the call that may follow.
-    let arguments = body::arguments(console, asked)?;
-    make(console, asked, body::visit(console, asked)?, &preview, &arguments).await
+    let arguments: Arguments = body::decoded(&body::arguments(console, asked)?)?;
+    drop(tool);
+    make(console, asked, view, Call::new(preview, arguments)).await
 }
 
 async fn make(
     console: &Inner,
     asked: &ConsoleRequest,
-    visit: Visit,
-    tool: &ToolView<'_>,
-    arguments: &RawValue,
+    view: View,
+    call: Call,
 ) -> Result<Response, Problem> {
-    let params = Object::new().with("name", &tool.definition.name).with("arguments", arguments);
+    let native = super::engine(console)?.listing().native_output;
     if accepts(&asked.parts.headers, EVENTS) {
-        let said = visit.meta(meta::PROGRESS_TOKEN, "call").send(method::TOOLS_CALL, params);
-        return Ok(sse::respond(events(said), console.limits.keep_alive));
+        return Ok(sse::respond(events(view, call, native), console.limits.keep_alive));
     }
-    let (result, replayed) = settled(visit.ask(method::TOOLS_CALL, params).await)?;
-    let mut response = json(write(&result));
+    let cancel = CancellationToken::new();
+    // A client that disconnects cancels the call, as far as possible.
+    let guard = cancel.clone().drop_guard();
+    let outcome = view.call(call, Arc::new(NoPeer::until(cancel))).await;
+    guard.disarm();
+    let (result, replayed) = settled(&view, native, outcome)?;
+    let mut response = json(raw(&result).get().to_owned());
     if replayed {
         response.headers_mut().insert(header::REPLAYED, HeaderValue::from_static("true"));
     }
@@ -68,42 +83,98 @@ async fn make(
 }
 
 /// Returns the result and whether it is a replay, or the problem. A tool that fails has a result.
-fn settled(answer: Result<Box<RawValue>, ErrorObject>) -> Result<(Object, bool), Problem> {
-    let mut result = Object::decode((&*answer.map_err(|error| failed(&error))?).into())
-        .map_err(|error| failed(&ErrorObject::internal(error.to_string())))?;
-    if let Some(problem) = refused::problem(&result) {
-        return Err(problem);
-    }
-    plain(&mut result);
-    if result.get("isError").is_none() {
-        result.set("isError", raw(&false));
-    }
-    let replayed = result
-        .get("_meta")
-        .and_then(|meta| serde_json::from_str::<Value>(meta.text()).ok())
-        .is_some_and(|meta| meta[extension::IDEMPOTENCY]["replayed"] == true);
+fn settled(view: &View, native: bool, outcome: Outcome) -> Result<(CallToolResult, bool), Problem> {
+    let client = view.caller().client.clone();
+    let form = ResultForm::new(&client, native, &outcome);
+    let (result, note) = match outcome.end {
+        CallEnd::Done { refusal: Some(refusal), .. } if refused::is_problem(&refusal) => {
+            return Err(refused::problem(refusal));
+        }
+        CallEnd::Done { result, note, .. } => (result, note),
+        CallEnd::Replayed { members, note } => {
+            let result = CallToolResult::from_object(members);
+            (result.map_err(|_| refused::problem(Refusal::ResultUnreadable))?, Some(note))
+        }
+        CallEnd::Unanswerable(_) | CallEnd::Questions(_) => {
+            return Err(Problem::new(
+                StatusCode::UNPROCESSABLE_ENTITY,
+                "elicitation_unsupported",
+                "The handler asks for input, and REST cannot answer. Use an MCP client that supports elicitation",
+            ));
+        }
+        CallEnd::Refused(refusal) => return Err(refused::problem(refusal)),
+    };
+    let replayed = note.as_ref().is_some_and(candor_server::engine::RecordNote::is_replay);
+    let mut result = form.shape(result, note.as_ref());
+    result.is_error.get_or_insert(false);
     Ok((result, replayed))
 }
 
-/// Streams the progress, and then the result. A client that disconnects cancels the call, as far as possible.
-fn events(said: impl Stream<Item = CallEvent> + Unpin) -> impl Stream<Item = Bytes> {
-    stream::unfold(Some(said), |said| async move {
-        let mut said = said?;
-        loop {
-            match said.next().await? {
-                CallEvent::Notice { method, params } if method == notification::PROGRESS => {
-                    return Some((event("progress", &write(&params)), Some(said)));
+/// Forwards the progress of a call.
+struct ProgressPeer {
+    events: mpsc::Sender<Bytes>,
+    gone: CancellationToken,
+}
+
+impl Peer for ProgressPeer {
+    fn wants_progress(&self) -> bool {
+        true
+    }
+
+    fn progress(&self, progress: Progress) -> BoxFuture<'_, ()> {
+        let mut params = ProgressParams::new("call", progress.done);
+        params.total = progress.total;
+        params.message = progress.message;
+        params.meta = progress.meta;
+        let event = event("progress", raw(&params).get());
+        Box::pin(async move {
+            let _ = self.events.send(event).await;
+        })
+    }
+
+    fn gone(&self) -> &CancellationToken {
+        &self.gone
+    }
+}
+
+/// A running call, and its progress so far. Dropping it cancels the call, as far as possible.
+struct RunningCall {
+    end: Pin<Box<dyn Future<Output = Bytes> + Send>>,
+    progress: mpsc::Receiver<Bytes>,
+    guard: DropGuard,
+}
+
+/// Streams the progress, and then the result.
+fn events(view: View, call: Call, native: bool) -> impl Stream<Item = Bytes> {
+    let (events, progress) = mpsc::channel(64);
+    let gone = CancellationToken::new();
+    let guard = gone.clone().drop_guard();
+    let end = async move {
+        let peer = Arc::new(ProgressPeer { events, gone });
+        let outcome = view.call(call, peer).await;
+        match settled(&view, native, outcome) {
+            Ok((result, _)) => event("result", raw(&result).get()),
+            Err(problem) => event("problem", &problem.body().to_string()),
+        }
+    };
+    // The response is polled when the request has ended, so its trace goes along.
+    let end = Box::pin(trace::carried(end));
+    stream::unfold(Some(RunningCall { end, progress, guard }), |running| async move {
+        let mut running = running?;
+        tokio::select! {
+            biased;
+            Some(event) = running.progress.recv() => Some((event, Some(running))),
+            last = &mut running.end => {
+                let RunningCall { mut progress, guard, .. } = running;
+                guard.disarm();
+                // The result comes last.
+                let mut events = Vec::new();
+                while let Ok(event) = progress.try_recv() {
+                    events.extend_from_slice(&event);
                 }
-                CallEvent::Notice { .. } => {}
-                CallEvent::Answer(answer) => return Some((last(answer), None)),
+                events.extend_from_slice(&last);
+                Some((events.into(), None))
             }
         }
     })
-}
-
-fn last(answer: Result<Box<RawValue>, ErrorObject>) -> Bytes {
-    match settled(answer) {
-        Ok((result, _)) => event("result", &write(&result)),
-        Err(problem) => event("problem", &problem.body().to_string()),
-    }
 }

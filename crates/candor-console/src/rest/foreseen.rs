@@ -1,17 +1,18 @@
 //! Explains a call without running it: whether its arguments are valid, its effect, and the decision on it.
 
 use axum::response::Response;
-use candor_server::desk::{StateWord, state, when};
+use candor_operator::{StateWord, state, when};
 use candor_server::hints::{EffectiveHints, HintSource};
+use candor_server::store::Key;
 use candor_server::tool::{Violation, code};
-use candor_server::{Decision, RecordStatus, ToolView};
+use candor_server::{Call, Decision, RecordStatus, ToolView, View};
 use http::StatusCode;
 use serde_json::{Value, json};
 
-use super::{body, failed, json};
+use super::{body, json, refused};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 
 /// The keyword of an error that no keyword of the schema explains.
 const NO_KEYWORD: &str = "validation";
@@ -19,9 +20,12 @@ const NO_KEYWORD: &str = "validation";
 pub(super) async fn validate(
     console: &Inner,
     asked: &ConsoleRequest,
-    tool: &ToolView<'_>,
+    view: &View,
+    name: &str,
 ) -> Result<Response, Problem> {
-    let decision = decide(console, asked, tool, body::key(asked)?).await.map_err(|problem| {
+    view.tool(name).await.map_err(refused::problem)?;
+    let key = body::key(console, asked)?;
+    let decision = decide(console, asked, view, name, key).await.map_err(|problem| {
         // A client that reads only `valid` finds it.
         let keyword = match problem.status() {
             StatusCode::BAD_REQUEST | StatusCode::UNSUPPORTED_MEDIA_TYPE => "format",
@@ -40,22 +44,28 @@ pub(super) async fn validate(
 pub(super) async fn annotations(
     console: &Inner,
     asked: &ConsoleRequest,
-    tool: &ToolView<'_>,
+    view: &View,
+    name: &str,
 ) -> Result<Response, Problem> {
-    let key = body::key(asked)?.or_else(|| asked.query("key"));
-    let decision = decide(console, asked, tool, key).await?;
-    Ok(json(told(&decision, tool).to_string()))
+    let tool = view.tool(name).await.map_err(refused::problem)?;
+    let key = match (body::key(console, asked)?, asked.query("key")) {
+        (None, Some(text)) => body::read_key(console, text)?,
+        (key, _) => key,
+    };
+    let decision = decide(console, asked, view, name, key).await?;
+    Ok(json(told(&decision, &tool).to_string()))
 }
 
 async fn decide(
     console: &Inner,
     asked: &ConsoleRequest,
-    tool: &ToolView<'_>,
-    key: Option<String>,
+    view: &View,
+    name: &str,
+    key: Option<Key>,
 ) -> Result<Decision, Problem> {
-    let arguments = body::arguments(console, asked)?;
-    let visit = body::visit(console, asked)?.key(key);
-    visit.decide(&tool.definition.name, &arguments).await.map_err(|error| failed(&error))
+    let arguments = body::decoded(&body::arguments(console, asked)?)?;
+    let call = Call { key, ..Call::new(name, arguments) };
+    view.decide(&call).await.map_err(refused::problem)
 }
 
 fn errors(invalid: &[Violation]) -> Value {

@@ -6,22 +6,23 @@ use std::sync::Arc;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::desk::filter::Filters;
-use candor_server::desk::{self, OperationView, ReportedResult, StateWord, find, row, when};
-use candor_server::store::{Export, Page, RecordState, Resolution};
+use candor_operator::{
+    Filters, OperationView, ReportedResult, StateWord, ensure_unknown, find_operation, row, when,
+};
+use candor_server::store::{Export, Page, Resolution};
 use futures_util::stream;
 use http::header::{CONTENT_DISPOSITION, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use serde_json::{Value, json};
 
-use super::{RequestBody, json as answer_json, refused, store};
+use super::{RequestBody, json as answer_json, operator_refused, store};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 
 /// Number of items on a page, by default and at most.
 const USUAL: usize = 50;
-pub(super) const MOST: usize = 500;
+pub(crate) const MOST: usize = 500;
 
 /// Reads the filters from the query.
 pub(crate) fn filters(asked: &ConsoleRequest) -> Result<Filters, Problem> {
@@ -65,15 +66,18 @@ pub(crate) async fn list(
     let mut items = Vec::new();
     let next;
     if asked.query("rows").as_deref() == Some("true") {
-        let paged = store.rows(filters.of_rows(), page).await.map_err(|e| refused(e.into()))?;
+        let paged =
+            store.rows(filters.of_rows(), page).await.map_err(|e| operator_refused(e.into()))?;
         items.extend(paged.items.iter().filter(|one| filters.has_row(one)).map(row::json));
         next = paged.next;
     } else {
-        let paged =
-            store.records(filters.of_records(), page).await.map_err(|e| refused(e.into()))?;
+        let paged = store
+            .records(filters.of_records(), page)
+            .await
+            .map_err(|e| operator_refused(e.into()))?;
         for entry in paged.items.into_iter().filter(|entry| filters.has_entry(entry)) {
             let operation =
-                OperationView::brief(store, entry).await.map_err(|e| refused(e.into()))?;
+                OperationView::brief(store, entry).await.map_err(|e| operator_refused(e.into()))?;
             items.push(Value::Object(operation.json(now)));
         }
         next = paged.next;
@@ -139,8 +143,9 @@ pub(crate) async fn one(
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let operation = find::find(store, id).await.map_err(refused)?;
-    let operation = operation.with_replays(store).await.map_err(|error| refused(error.into()))?;
+    let operation = find_operation(store, id).await.map_err(operator_refused)?;
+    let operation =
+        operation.with_replays(store).await.map_err(|error| operator_refused(error.into()))?;
     Ok(answer_json(operation.full_json(when::now())))
 }
 
@@ -185,20 +190,17 @@ pub(crate) async fn resolve(
         StateWord::NotRun => Resolution::NotDone,
         _ => Resolution::Abandon,
     };
-    let operation = find::find(store, id).await.map_err(refused)?;
-    let Some(RecordState::Indeterminate { .. }) = operation.state() else {
-        let words = format!(
-            "Not recorded: only an unknown outcome can be resolved. State: {}",
-            operation.words()
-        );
-        return Err(Problem::new(StatusCode::CONFLICT, "already_resolved", words));
-    };
+    let operation = find_operation(store, id).await.map_err(operator_refused)?;
+    ensure_unknown(&operation).map_err(operator_refused)?;
     let by = asked.visitor.principal.as_str();
-    desk::resolve(store, &operation, by, resolution, "console").await.map_err(refused)?;
-    let entry = store.find(&operation.id).await.map_err(|error| refused(error.into()))?;
+    candor_operator::resolve(store, &operation, by, resolution, "console")
+        .await
+        .map_err(operator_refused)?;
+    let entry = store.find(&operation.id).await.map_err(|error| operator_refused(error.into()))?;
     let entry = entry.ok_or_else(|| {
         Problem::new(StatusCode::NOT_FOUND, "not_found", "It is no longer on record")
     })?;
-    let operation = OperationView::of(store, entry).await.map_err(|error| refused(error.into()))?;
+    let operation =
+        OperationView::of(store, entry).await.map_err(|error| operator_refused(error.into()))?;
     Ok(answer_json(Value::Object(operation.json(when::now())).to_string()))
 }

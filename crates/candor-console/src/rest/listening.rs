@@ -22,7 +22,7 @@ impl ListenerSlot {
         let place = Self(());
         // Dropping it gives the slot back, also if the limit is reached below.
         if LISTENERS.fetch_add(1, Ordering::Relaxed) >= MOST {
-            let trace_id = trace::new();
+            let trace_id = trace::id();
             tracing::warn!(trace_id, "too many listen");
             let words = "Too many listen already; try again later";
             return Err(Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", words)

@@ -1,13 +1,13 @@
 //! JSON for programs: a file for each subject.
 
 pub(crate) mod approvals;
-mod body;
+pub(crate) mod body;
 mod call;
 mod foreseen;
 pub(crate) mod history;
 mod listening;
 pub(crate) mod openapi;
-mod refused;
+pub(crate) mod refused;
 pub(crate) mod resources;
 mod sse;
 pub(crate) mod tools;
@@ -16,20 +16,22 @@ pub(crate) mod watching;
 use axum::body::Body;
 use axum::response::Response;
 use bytes::Bytes;
-use candor_server::protocol::json::{Object, raw};
-use candor_server::protocol::names::{extension, meta};
-use candor_server::protocol::rpc::{ErrorObject, code};
-use candor_server::store::Store;
-use candor_server::{Engine, desk};
+use candor_operator::OperatorError;
+use candor_server::RunningServer;
+use candor_server::protocol::json::Object;
+use candor_server::store::{Store, StoreError};
 use http::header::{CONTENT_TYPE, ETAG, IF_NONE_MATCH};
 use http::{HeaderMap, HeaderValue, StatusCode};
-use serde_json::Value;
 use sha2::{Digest as _, Sha256};
 
 use crate::problem::Problem;
 use crate::{Inner, trace};
 
 pub(crate) use body::RequestBody;
+
+/// Marks a response whose body is in memory once for all clients.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct SharedBody;
 
 /// Returns a JSON response.
 pub(crate) fn json(body: impl Into<Body>) -> Response {
@@ -65,74 +67,13 @@ fn is_among(sent: &HeaderValue, tag: &HeaderValue) -> bool {
 }
 
 /// Returns the server, if there is one.
-pub(crate) fn engine(console: &Inner) -> Result<&Engine, Problem> {
+pub(crate) fn engine(console: &Inner) -> Result<&RunningServer, Problem> {
     console.engine.as_ref().ok_or_else(Problem::no_such_path)
 }
 
 /// Returns a message as text.
 pub(crate) fn write(members: &Object) -> String {
     serde_json::to_string(members).expect("members are JSON already")
-}
-
-/// Removes what a result has only for MCP clients: its type and the server's info.
-pub(crate) fn plain(result: &mut Object) {
-    // The members are valid JSON, so this cannot fail.
-    result.retain(|name, _| Ok(name != "resultType")).ok();
-    let Ok(Some(mut meta)) = result.read::<Object>("_meta") else { return };
-    meta.retain(|name, _| Ok(name != meta::SERVER_INFO)).ok();
-    if meta.is_empty() {
-        result.retain(|name, _| Ok(name != "_meta")).ok();
-    } else {
-        result.set("_meta", raw(&meta));
-    }
-}
-
-/// Converts a protocol error into an HTTP error.
-pub(crate) fn failed(error: &ErrorObject) -> Problem {
-    let data: Value = error
-        .data
-        .as_deref()
-        .and_then(|data| serde_json::from_str(data.get()).ok())
-        .unwrap_or_default();
-    let ours = &data[extension::ERROR];
-    let said = ours["code"].as_str();
-    let detail = error.message.strip_prefix("Invalid params: ").unwrap_or(&error.message);
-    // The log has every failure under the ID in the response.
-    let trace_id = || match ours["traceId"].as_str() {
-        Some(known) => known.to_owned(),
-        None => {
-            let trace_id = trace::new();
-            tracing::error!(error = %error.message, trace_id, "a request failed");
-            trace_id
-        }
-    };
-    match error.code() {
-        code::INVALID_PARAMS if said.is_none() && data["uri"].is_string() => {
-            Problem::new(StatusCode::NOT_FOUND, "resource_not_found", detail)
-                .member("uri", data["uri"].clone())
-        }
-        code::METHOD_NOT_FOUND => Problem::no_such_path(),
-        // Only this caller has to wait. The server still serves others.
-        code::BUSY if data["scope"] == "caller" => {
-            Problem::new(StatusCode::TOO_MANY_REQUESTS, "busy", detail)
-                .retry_after_ms(data["retryAfterMs"].as_u64().unwrap_or(1000))
-        }
-        code::BUSY => Problem::new(StatusCode::SERVICE_UNAVAILABLE, "busy", detail)
-            .member("trace_id", trace_id())
-            .retry_after_ms(1000),
-        // The handler meant its own error for the caller.
-        code::INTERNAL_ERROR if said.is_some_and(|said| said != "internal") => {
-            Problem::new(StatusCode::UNPROCESSABLE_ENTITY, said.unwrap_or_default(), detail)
-                .member("trace_id", trace_id())
-        }
-        code::INTERNAL_ERROR => Problem::internal(&trace_id()),
-        code::MISSING_CLIENT_CAPABILITY => Problem::new(
-            StatusCode::UNPROCESSABLE_ENTITY,
-            "elicitation_unsupported",
-            "The handler asks for input, and REST cannot answer. Use an MCP client that supports elicitation",
-        ),
-        _ => Problem::new(StatusCode::BAD_REQUEST, said.unwrap_or("bad_request"), detail),
-    }
 }
 
 /// Returns the ledger, if there is one.
@@ -144,19 +85,36 @@ pub(crate) fn store(console: &Inner) -> Result<&dyn Store, Problem> {
 }
 
 /// Converts an operator's error into an HTTP error.
-pub(crate) fn refused(problem: desk::OperatorError) -> Problem {
-    match problem {
-        desk::OperatorError::Store(error) => {
-            let trace_id = trace::new();
-            tracing::error!(%error, trace_id, "the ledger could not be used");
-            let words = "The ledger is unavailable; the server's log has the reason";
-            Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
-                .member("trace_id", trace_id)
-                .retry_after_ms(1000)
-        }
-        desk::OperatorError::Unknown(words) => {
-            Problem::new(StatusCode::NOT_FOUND, "not_found", words)
-        }
-        other => Problem::new(StatusCode::CONFLICT, "conflict", other.to_string()),
+pub(crate) fn operator_refused(error: OperatorError) -> Problem {
+    match error {
+        OperatorError::Store(error) => unavailable(&error),
+        other => Problem::new(status(&other), other.code(), other.to_string()),
     }
+}
+
+fn status(error: &OperatorError) -> StatusCode {
+    match error {
+        OperatorError::Store(_) => StatusCode::SERVICE_UNAVAILABLE,
+        OperatorError::UnknownOperation { .. } => StatusCode::NOT_FOUND,
+        OperatorError::Ambiguous { .. }
+        | OperatorError::NotPending { .. }
+        | OperatorError::RequestChanged { .. }
+        | OperatorError::RequestUnreadable
+        | OperatorError::AlreadyDecided { .. }
+        | OperatorError::RequestEnded { .. }
+        | OperatorError::AlreadyResolved { .. }
+        | OperatorError::OperationChanged { .. }
+        | OperatorError::GrantNotRecorded { .. }
+        | OperatorError::UnexpectedReply(_) => StatusCode::CONFLICT,
+    }
+}
+
+/// Returns the problem for a ledger that failed. Its own words may name files and hosts, so only the log has them.
+fn unavailable(error: &StoreError) -> Problem {
+    let trace_id = trace::id();
+    tracing::error!(%error, trace_id, "the ledger could not be used");
+    let words = "The ledger is unavailable; the server's log has the reason";
+    Problem::new(StatusCode::SERVICE_UNAVAILABLE, "ledger_unavailable", words)
+        .member("trace_id", trace_id)
+        .retry_after_ms(1000)
 }

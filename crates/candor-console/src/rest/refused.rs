@@ -1,87 +1,80 @@
-//! Refusals of the framework. In MCP these are results; over HTTP they have a status.
+//! Refusals over HTTP: a status, and a problem with the code, the words and the advice of the refusal's table.
 //!
 //! A tool's own failure does not fail the request, so it stays a result, whatever its code.
 
-use candor_server::protocol::json::Object;
-use candor_server::protocol::names::extension;
-use candor_server::tool::code;
+use candor_server::Refusal;
+use candor_server::engine::{Retry, trace};
+use candor_server::tool::{ToolError, Violation, code};
 use http::StatusCode;
-use serde_json::Value;
+use serde_json::{Map, Value, json};
 
 use crate::problem::Problem;
 
-/// Returns the HTTP status of the framework's own error codes.
-fn status(code: &str) -> Option<StatusCode> {
-    Some(match code {
-        code::INVALID_ARGUMENTS | code::KEY_REUSED => StatusCode::UNPROCESSABLE_ENTITY,
-        code::KEY_REQUIRED | code::KEY_INVALID => StatusCode::BAD_REQUEST,
-        code::IN_PROGRESS
-        | code::OUTCOME_UNKNOWN
-        | code::PREVIEW_REQUIRED
-        | code::PLAN_INVALID
-        | code::PLAN_STALE
-        | code::DECISION_CHANGED => StatusCode::CONFLICT,
-        code::RATE_LIMITED | code::QUOTA_EXCEEDED => StatusCode::TOO_MANY_REQUESTS,
-        code::APPROVAL_REQUIRED | code::APPROVAL_UNAVAILABLE | code::DENIED => {
-            StatusCode::FORBIDDEN
-        }
-        code::LEDGER_UNAVAILABLE | code::BUSY => StatusCode::SERVICE_UNAVAILABLE,
-        code::RESULT_EXPIRED | code::RESULT_TOO_LARGE | code::ABANDONED => StatusCode::GONE,
-        code::TIMED_OUT => StatusCode::GATEWAY_TIMEOUT,
-        _ => return None,
-    })
+/// Returns true if a refusal is a problem even if the handler has ended.
+pub(super) fn is_problem(refusal: &Refusal) -> bool {
+    matches!(refusal, Refusal::TimedOut | Refusal::ResponseCapacity(_))
 }
 
-/// Returns the problem for a result, if the framework refused the call.
-pub(super) fn problem(result: &Object) -> Option<Problem> {
-    let meta: Value = serde_json::from_str(result.get("_meta")?.text()).ok()?;
-    let said = meta.get(extension::ERROR).filter(|said| said["raisedBy"] == "server")?;
-    let code = said["code"].as_str()?;
-    let status = match (code, said["scope"].as_str()) {
-        // Only this caller must end something, as with requests. The server may still serve others.
-        (code::BUSY, Some("caller")) => StatusCode::TOO_MANY_REQUESTS,
-        _ => status(code)?,
+/// Returns the problem for a refusal.
+pub(crate) fn problem(refusal: Refusal) -> Problem {
+    match &refusal {
+        Refusal::UnknownTool(name) => return Problem::no_such_tool(name),
+        Refusal::ToolsUnavailable | Refusal::Internal => return Problem::internal(&trace::id()),
+        Refusal::ResponseDropped { bytes, scope } => return Problem::unheld(*scope, *bytes),
+        Refusal::TooManyQuestions { wait } => {
+            let status = StatusCode::TOO_MANY_REQUESTS;
+            return Problem::new(status, code::BUSY, refusal.words()).retry_after_ms(millis(*wait));
+        }
+        _ => {}
+    }
+    let (row, details) = (refusal.row(), refusal.details());
+    let error = ToolError::from(refusal);
+    error.note("");
+    let status = StatusCode::from_u16(row.status).unwrap_or(StatusCode::CONFLICT);
+    let mut problem = Problem::new(status, error.error_code(), error.to_string());
+    problem = match error.retry() {
+        Retry::After(time) => problem.retry_after_ms(millis(time)),
+        Retry::Never => problem.member("is_retriable", false),
+        Retry::Unknown => problem,
     };
-    let content: Value = serde_json::from_str(result.get("content")?.text()).ok()?;
-    let mut problem = Problem::new(status, code, content[0]["text"].as_str().unwrap_or(code));
-    problem = match (said["retryAfterMs"].as_u64(), said["retriable"].as_bool()) {
-        (Some(millis), _) => problem.retry_after_ms(millis),
-        (None, Some(retriable)) => problem.member("is_retriable", retriable),
-        (None, None) => problem,
-    };
-    for (ours, theirs) in [("trace_id", "traceId"), ("operation", "operation")] {
-        if let Some(value) = said.get(theirs) {
-            problem = problem.member(ours, value.clone());
+    problem = problem.member("trace_id", trace::id());
+    for (name, value) in details {
+        if name == "operation" {
+            problem = problem.member(name, value);
         }
     }
-    if let Some(instead) = said.get("instead") {
-        problem = problem.member("next_operation", instead.clone());
+    if let Some((tool, arguments)) = error.alternative() {
+        problem = problem.member("next_operation", json!({"tool": tool, "arguments": arguments}));
     }
-    let fields = said["fields"].as_array().map_or(&[][..], Vec::as_slice);
-    if !fields.is_empty() {
-        problem = problem.member("errors", fields.iter().map(field).collect::<Value>());
+    if !error.fields().is_empty() {
+        problem = problem.member("errors", error.fields().iter().map(field).collect::<Value>());
     }
-    Some(problem.member("suggestions", suggestions(code, said)))
+    let suggestions = suggestions(error.error_code(), &error);
+    problem.member("suggestions", suggestions)
+}
+
+fn millis(time: std::time::Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
 }
 
 /// Returns what is wrong with one argument, with the member names of the REST API.
-fn field(field: &Value) -> Value {
-    let names = [
-        ("pointer", "pointer"),
-        ("reason", "problem"),
-        ("expected", "expected"),
-        ("valid_values", "validValues"),
-    ];
-    let told = names.into_iter().filter_map(|(ours, theirs)| {
-        field.get(theirs).map(|value| (ours.to_owned(), value.clone()))
-    });
-    Value::Object(told.collect())
+fn field(violation: &Violation) -> Value {
+    let mut field = Map::new();
+    field.insert("pointer".to_owned(), violation.pointer.as_str().into());
+    field.insert("reason".to_owned(), violation.problem.as_str().into());
+    if let Some(expected) = &violation.expected {
+        field.insert("expected".to_owned(), expected.as_str().into());
+    }
+    if !violation.valid_values.is_empty() {
+        field.insert("valid_values".to_owned(), violation.valid_values.clone().into());
+    }
+    field.into()
 }
 
 /// Returns what to do next, the most likely first.
-fn suggestions(code: &str, said: &Value) -> Value {
+fn suggestions(code: &str, error: &ToolError) -> Value {
     let mut all = Vec::new();
-    if let Some(tool) = said["instead"]["tool"].as_str() {
+    if let Some((tool, _)) = error.alternative() {
         all.push(format!("Call {tool} first, with the arguments in next_operation."));
     }
     let advice = match code {
@@ -108,8 +101,8 @@ fn suggestions(code: &str, said: &Value) -> Value {
         _ => None,
     };
     all.extend(advice.map(str::to_owned));
-    if let Some(millis) = said["retryAfterMs"].as_u64() {
-        all.push(format!("Try again in {} s.", millis.div_ceil(1000)));
+    if let Retry::After(time) = error.retry() {
+        all.push(format!("Try again in {} s.", time.as_millis().div_ceil(1000)));
     }
     all.into()
 }
@@ -117,49 +110,29 @@ fn suggestions(code: &str, said: &Value) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::json;
-
-    fn told(said: &Value) -> Option<Problem> {
-        let meta = json!({(extension::ERROR): said});
-        let content = json!([{"type": "text", "text": "No."}]);
-        let result = Object::new().with("content", &content).with("_meta", &meta);
-        problem(&result)
-    }
+    use candor_server::store::Moment;
+    use candor_server::transport::http::AtCapacity;
 
     #[test]
-    fn server_error_code_maps_to_its_http_status() {
-        for (code, status) in [
-            (code::RESULT_EXPIRED, 410),
-            (code::RESULT_TOO_LARGE, 410),
-            (code::ABANDONED, 410),
-            (code::PLAN_STALE, 409),
-            (code::QUOTA_EXCEEDED, 429),
-            (code::BUSY, 503),
+    fn refusal_has_the_status_and_the_code_of_its_row() {
+        let stale = || Refusal::PlanStale { preview: "p".to_owned(), arguments: json!({}) };
+        for (refusal, code, status, retriable) in [
+            (Refusal::ResultExpired { until: Moment(0) }, code::RESULT_EXPIRED, 410, Some(false)),
+            (Refusal::ResultUnreadable, code::RESULT_TOO_LARGE, 410, Some(false)),
+            (Refusal::Abandoned { by: "olga".to_owned() }, code::ABANDONED, 410, Some(false)),
+            (stale(), code::PLAN_STALE, 409, None),
+            (Refusal::LedgerReplaced, code::LEDGER_UNAVAILABLE, 503, Some(true)),
+            (Refusal::Busy(AtCapacity::Everybody), code::BUSY, 503, Some(true)),
+            (Refusal::Busy(AtCapacity::Caller), code::BUSY, 429, Some(true)),
         ] {
-            let said =
-                json!({"code": code, "raisedBy": "server", "retriable": false, "traceId": "t"});
-            let problem = told(&said).unwrap();
+            let problem = problem(refusal);
             assert_eq!(problem.status().as_u16(), status, "{code}");
             let body = problem.body();
-            assert_eq!((&body["code"], &body["detail"]), (&json!(code), &json!("No.")));
-            assert_eq!((&body["is_retriable"], &body["trace_id"]), (&json!(false), &json!("t")));
-            assert!(body["suggestions"].is_array());
+            assert_eq!(body["code"], code);
+            assert_eq!(body["is_retriable"], retriable.unwrap_or(false));
+            assert!(body["trace_id"].is_string() && body["suggestions"].is_array());
         }
-    }
-
-    #[test]
-    fn busy_for_one_caller_is_status_429() {
-        let said = json!({"code": code::BUSY, "raisedBy": "server", "scope": "caller", "retryAfterMs": 1000});
-        let problem = told(&said).unwrap();
-        assert_eq!(problem.status().as_u16(), 429);
-        assert_eq!(problem.body()["retry_after_ms"], 1000);
-    }
-
-    #[test]
-    fn tool_error_stays_a_result() {
-        assert!(told(&json!({"code": code::DENIED})).is_none(), "a tool may use any word");
-        for code in [code::FAILED, code::INTERNAL, code::RESULT_INVALID, "own"] {
-            assert!(told(&json!({"code": code, "raisedBy": "server"})).is_none(), "{code}");
-        }
+        let next = problem(stale()).body();
+        assert_eq!(next["next_operation"]["tool"], "p");
     }
 }

@@ -8,27 +8,27 @@ use axum::response::Response;
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD as BASE64;
 use bytes::Bytes;
-use candor_server::Catalogue;
+use candor_server::Refusal;
+use candor_server::View;
 use candor_server::protocol::json::{Decode as _, Object, RawValue, raw};
 use candor_server::protocol::names::extension;
 use candor_server::protocol::types::Tool as Definition;
-use candor_server::tool::ToolSet;
+use candor_server::tool::{ListingOptions, ToolSet};
 use http::HeaderValue;
 use http::header::LINK;
 use serde_json::json;
 
-use super::{call, engine, foreseen, tag, tagged};
+use super::body::view;
+use super::{SharedBody, call, engine, foreseen, refused, tag, tagged};
+use crate::Inner;
 use crate::problem::Problem;
-use crate::room::SharedBody;
-use crate::route::Verb;
-use crate::serve::ConsoleRequest;
-use crate::{Inner, trace};
+use crate::request::ConsoleRequest;
 
 /// Maximum number of tool sets with a cached list: one for each kind of principal. Beyond it, the oldest list is dropped.
 const MOST: usize = 16;
 
 /// Default and maximum number of tools on a page.
-pub(super) const PAGE: usize = 1000;
+pub(crate) const PAGE: usize = 1000;
 
 /// Cached lists, each with its tool set. A tool source that returns a new set for every request does not use the cache, and leaves
 /// nothing in it.
@@ -49,32 +49,32 @@ struct List {
 
 impl Lists {
     /// Returns the list of a tool set, and true if it is cached.
-    fn of(&self, catalogue: &Catalogue) -> (Arc<List>, bool) {
-        let set = catalogue.tools();
+    async fn of(&self, view: &View, options: ListingOptions) -> Result<(Arc<List>, bool), Refusal> {
+        let set = view.tools().await?;
         let kept = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
         let is_it = |(of, _): &&(Weak<ToolSet>, _)| of.as_ptr() == Arc::as_ptr(set);
         if let Some((_, list)) = kept().iter().find(is_it) {
-            return (Arc::clone(list), true);
+            return Ok((Arc::clone(list), true));
         }
-        let list = Arc::new(List::new(&catalogue.list()));
+        let list = Arc::new(List::new(&view.published_tools(options).await?));
         // No request after this one will have the set, because the source does not keep it.
         if Arc::strong_count(set) == 1 {
-            return (list, false);
+            return Ok((list, false));
         }
         let mut kept = kept();
         // Another request may have cached it meanwhile.
         if let Some((_, list)) = kept.iter().find(is_it) {
-            return (Arc::clone(list), true);
+            return Ok((Arc::clone(list), true));
         }
         kept.retain(|(of, list)| of.strong_count() > 0 || list.is_in_use());
         if kept.len() >= MOST {
             let Some(unused) = kept.iter().position(|(_, list)| !list.is_in_use()) else {
-                return (list, false);
+                return Ok((list, false));
             };
             kept.remove(unused);
         }
         kept.push((Arc::downgrade(set), Arc::clone(&list)));
-        (list, true)
+        Ok((list, true))
     }
 }
 
@@ -154,24 +154,13 @@ fn detail(tool: &Definition) -> Object {
     members
 }
 
-/// Returns the caller's tools. Asks the tool source each time.
-pub(crate) async fn catalogue(
-    console: &Inner,
-    asked: &ConsoleRequest,
-) -> Result<Catalogue, Problem> {
-    engine(console)?.catalogue(&asked.visitor.principal).await.map_err(|error| {
-        let trace_id = trace::id(&asked.parts.headers);
-        tracing::error!(%error, trace_id, "a provider of tools failed");
-        Problem::internal(&trace_id)
-    })
-}
-
 pub(crate) async fn list(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
 ) -> Result<Response, Problem> {
-    let catalogue = catalogue(console, asked).await?;
-    let (list, is_cached) = console.lists.of(&catalogue);
+    let view = view(console, asked)?;
+    let options = engine(console)?.listing();
+    let (list, is_cached) = console.lists.of(&view, options).await.map_err(refused::problem)?;
     let headers = &asked.parts.headers;
     let Some((start, limit)) = page(asked)? else {
         let mut response = tagged(headers, &list.tag, list.text.clone());
@@ -232,8 +221,8 @@ pub(crate) async fn one(
     asked: &ConsoleRequest,
     name: &str,
 ) -> Result<Response, Problem> {
-    let catalogue = catalogue(console, asked).await?;
-    let found = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
+    let view = view(console, asked)?;
+    let found = view.tool(name).await.map_err(refused::problem)?;
     let mut members = detail(&found.definition);
     if asked.visitor.operator && !found.schema_problems.is_empty() {
         let problems = found.schema_problems.iter();
@@ -246,23 +235,27 @@ pub(crate) async fn one(
     Ok(tagged(&asked.parts.headers, &tag(&text), text))
 }
 
+/// What a request does with a tool, as the last segment of its path says.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Verb {
+    Validate,
+    Annotations,
+    Preview,
+    Call,
+}
+
 pub(crate) async fn act(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
     name: &str,
     verb: Verb,
 ) -> Result<Response, Problem> {
-    let runs = matches!(verb, Verb::Call | Verb::Preview);
-    if runs && !console.allow_execute {
-        return Err(Problem::forbidden("execution_disabled", "Tool execution is disabled."));
-    }
-    let catalogue = catalogue(console, asked).await?;
-    let found = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
+    let view = view(console, asked)?;
     match verb {
-        Verb::Validate => foreseen::validate(console, asked, &found).await,
-        Verb::Annotations => foreseen::annotations(console, asked, &found).await,
-        Verb::Preview => call::preview(console, asked, &catalogue, &found).await,
-        Verb::Call => call::call(console, asked, &found).await,
+        Verb::Validate => foreseen::validate(console, asked, &view, name).await,
+        Verb::Annotations => foreseen::annotations(console, asked, &view, name).await,
+        Verb::Preview => call::preview(console, asked, view, name).await,
+        Verb::Call => call::call(console, asked, view, name).await,
     }
 }
 
@@ -271,17 +264,17 @@ mod tests {
     use super::*;
     use candor_server::protocol::Principal;
     use candor_server::tool::{JsonTool, Tool, ToolError, provider_fn};
-    use candor_server::{Engine, Server};
+    use candor_server::{Caller, RunningServer, Server};
 
     fn tools() -> Vec<Arc<dyn Tool>> {
         vec![Arc::new(JsonTool::open("t", |_, _| async { Ok::<_, ToolError>("") }))]
     }
 
-    async fn twice(lists: &Lists, engine: &Engine) -> [Arc<List>; 2] {
-        let one = engine.catalogue(&Principal::anonymous()).await.unwrap();
-        let (one, _) = lists.of(&one);
-        let other = engine.catalogue(&Principal::new("alice")).await.unwrap();
-        [one, lists.of(&other).0]
+    async fn twice(lists: &Lists, engine: &RunningServer) -> [Arc<List>; 2] {
+        let one = engine.open(Caller::new(Principal::anonymous()));
+        let (one, _) = lists.of(&one, engine.listing()).await.unwrap();
+        let other = engine.open(Caller::new(Principal::new("alice")));
+        [one, lists.of(&other, engine.listing()).await.unwrap().0]
     }
 
     #[tokio::test]
@@ -311,8 +304,9 @@ mod tests {
         let text_of = async |set: &Arc<ToolSet>| {
             let set = Arc::clone(set);
             let server = Server::new("s", "1").tools_from(provider_fn(move |_| Ok(set.clone())));
-            let catalogue = server.build().unwrap().catalogue(&Principal::anonymous()).await;
-            let (list, is_cached) = lists.of(&catalogue.unwrap());
+            let server = server.build().unwrap();
+            let view = server.open(Caller::new(Principal::anonymous()));
+            let (list, is_cached) = lists.of(&view, server.listing()).await.unwrap();
             (list.text.clone(), is_cached)
         };
         let sets: Vec<_> = (0..=MOST).map(|_| Arc::new(ToolSet::new(tools()).unwrap())).collect();

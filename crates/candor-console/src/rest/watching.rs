@@ -3,62 +3,69 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use bytes::Bytes;
-use candor_server::CallEvent;
-use candor_server::protocol::json::Object;
-use candor_server::protocol::names::{method, notification};
+use candor_server::engine::{Change, Lists};
+use candor_server::resource::WatchGuard;
 use futures_util::{StreamExt as _, stream};
-use serde_json::{Value, json};
+use serde_json::json;
 
 use super::sse::{event, respond};
-use super::{body, failed, write};
+use super::{body, engine};
 use crate::Inner;
 use crate::problem::Problem;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 
 /// Maximum number of watched resources: as many as a page opens.
 const MOST: usize = 100;
 
 /// Streams the changes of `?uri=…&uri=…`. The event `watching` has the resources that can be watched, `changed` the one that
 /// changed. `list` reports a change of the list.
-pub(crate) fn events(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
+pub(crate) async fn events(
+    console: &Arc<Inner>,
+    asked: &ConsoleRequest,
+) -> Result<Response, Problem> {
     let uris = asked.queries("uri");
     if uris.len() > MOST {
         return Err(Problem::bad_request(format!("At most {MOST} resources are watched at once")));
     }
-    let wanted = json!({"resourceSubscriptions": uris, "resourcesListChanged": true});
-    let params = Object::new().with("notifications", &wanted);
-    let said = body::visit(console, asked)?.send(method::LISTEN, params);
-    let said = stream::unfold(Some(said), |said| async move {
-        let mut said = said?;
-        loop {
-            match said.next().await? {
-                CallEvent::Notice { method, params } => {
-                    if let Some(text) = told(&method, &params) {
-                        return Some((text, Some(said)));
-                    }
-                }
-                CallEvent::Answer(Ok(_)) => return None,
-                CallEvent::Answer(Err(error)) => {
-                    return Some((event("problem", &failed(&error).body().to_string()), None));
-                }
-            }
-        }
-    });
-    Ok(respond(said, console.limits.keep_alive))
-}
-
-fn told(method: &str, params: &Object) -> Option<Bytes> {
-    let said: Value = serde_json::from_str(&write(params)).ok()?;
-    match method {
-        notification::ACKNOWLEDGED => {
-            let watched = said["notifications"]["resourceSubscriptions"].clone();
-            Some(event("watching", &json!({"uris": watched}).to_string()))
-        }
-        notification::RESOURCE_UPDATED => {
-            Some(event("changed", &json!({"uri": said["uri"]}).to_string()))
-        }
-        notification::RESOURCES_CHANGED => Some(event("list", "{}")),
-        _ => None,
+    let server = engine(console)?;
+    let offers = server.resource_offers().ok_or_else(Problem::no_such_path)?;
+    if !offers.watching && !offers.changes {
+        return Err(Problem::no_such_path());
     }
+    let view = body::view(console, asked)?;
+    // Listen before the first event is sent, so that no change in between is lost.
+    let lists = Lists { resources: offers.changes, ..Lists::default() };
+    let listener = server.changes().listen(lists);
+    let mut watched: Vec<(String, WatchGuard, _)> = Vec::new();
+    for uri in uris {
+        if offers.watching
+            && !watched.iter().any(|(known, ..)| *known == uri)
+            && let Ok(slot) = view.watch_slot()
+            && let Ok(guard) = view.watch(&uri).await
+        {
+            listener.add(&uri);
+            watched.push((uri, guard, slot));
+        }
+    }
+    let names: Vec<&str> = watched.iter().map(|(uri, ..)| uri.as_str()).collect();
+    let first = event("watching", &json!({"uris": names}).to_string());
+    let closing = server.closing().clone();
+    let held = (listener, watched, closing);
+    let changes = stream::unfold(held, |held| async move {
+        let (listener, _, closing) = &held;
+        let changes = tokio::select! {
+            changes = listener.next() => changes,
+            () = closing.cancelled() => return None,
+        };
+        let mut events = Vec::new();
+        for change in changes {
+            events.extend_from_slice(&match change {
+                Change::Resource(uri) => event("changed", &json!({"uri": &*uri}).to_string()),
+                _ => event("list", "{}"),
+            });
+        }
+        Some((events.into(), held))
+    });
+    let all = stream::once(std::future::ready(first)).chain(changes);
+    Ok(respond(all, console.limits.keep_alive))
 }

@@ -3,22 +3,23 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::desk::shown::cut;
-use candor_server::desk::waiting::{self, ApprovalRequest, RequestDetails as Content};
-use candor_server::desk::{json, permission, when};
+use candor_operator::shown::cut;
+use candor_operator::{
+    ApprovalRequest, RequestDetails as Content, find_request, json, pattern_summary, when,
+};
 use candor_server::protocol::Undo;
 use candor_server::protocol::names::extension;
 use candor_server::store::{Grant, Moment, Scope, Store};
 use serde_json::Value;
 
-use super::shell::{self, PageParts, Section, not_known, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, not_known, other_parts, verdict};
 use crate::Inner;
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 use crate::rest::approvals::{MOST, PendingList, in_force, version};
-use crate::rest::{refused, store};
+use crate::rest::{operator_refused, store};
 use crate::route::encoded;
-use crate::serve::ConsoleRequest;
 
 /// How long a grant can last, in minutes.
 const LENGTHS: [(u64, &str); 4] =
@@ -61,7 +62,7 @@ pub(crate) async fn one(
     asked: &ConsoleRequest,
     id: &str,
 ) -> Result<Response, Problem> {
-    let waiting = waiting::wanted(store(console)?, id).await.map_err(refused)?;
+    let waiting = find_request(store(console)?, id).await.map_err(operator_refused)?;
     let main = html!(
         "<p class=\"back\"><a href=\"{}/ui/approvals\">Approvals</a></p><h1>May this run?</h1>\
          {}<p class=\"error\" id=\"trouble\" role=\"alert\" hidden></p><div id=\"desk\" data-one>{}</div>",
@@ -83,7 +84,7 @@ fn page_of(title: &str, main: Html) -> PageParts<'_> {
 }
 
 async fn desk(console: &Inner, asked: &ConsoleRequest, store: &dyn Store) -> Result<Html, Problem> {
-    let list = PendingList::of(store).await.map_err(|error| refused(error.into()))?;
+    let list = PendingList::of(store).await.map_err(|error| operator_refused(error.into()))?;
     let (waiting, grants, now) = (&list.waiting, in_force(store).await?, when::now());
     let mut room = MOST_BYTES;
     let cards: Html = waiting
@@ -146,7 +147,7 @@ fn card(
     first: bool,
 ) -> Html {
     let Scope { principal, server, instance, tool } = &waiting.id.scope;
-    let content = waiting.asked();
+    let content = waiting.details();
     let id = waiting.id.digest().to_string();
     let focus = first.then(|| html!(" autofocus"));
     // A reviewer must not approve what the page cannot show.
@@ -155,11 +156,11 @@ fn card(
             "<button type=\"button\" class=\"main\" data-decide=\"approve\">Approve once</button>"
         )
     });
-    let (verdict, effect) = match &content {
-        Some(content) => {
-            let (verdict, besides) = verdict_of_words(&content.effect);
-            (verdict, shown(besides))
+    let (mark, effect) = match &content {
+        Some(Content { effect: Some(effect), .. }) => {
+            (verdict(*effect), shown(&other_parts(*effect)))
         }
+        Some(content) => (not_known(), shown(&content.summary)),
         None => (not_known(), html!("what it would do cannot be read here")),
     };
     // The ledger also has the calls of other servers, whose tools have no page here.
@@ -179,7 +180,7 @@ fn card(
          {}\
          <div class=\"actions\"><button type=\"button\" data-decide=\"deny\" data-item{}>Deny</button>{}</div>{}{}",
         waiting.short(),
-        verdict,
+        mark,
         headline(tool, content.as_ref()),
         named(tool),
         effect,
@@ -424,7 +425,7 @@ fn grants_of(grants: &[Grant], now: Moment) -> Html {
         .iter()
         .map(|grant| {
             let Scope { principal, tool, server, .. } = &grant.scope;
-            let pattern = permission::summary(&grant.pattern);
+            let pattern = pattern_summary(&grant.pattern);
             let pattern: Html = pattern.iter().map(|line| html!("<li>{}</li>", shown(line.trim()))).collect();
             html!(
                 "<tr data-testid=\"grant\"><td>{} may call <span class=\"name\">{}</span> of {} when:<ul>{}</ul></td>\

@@ -5,8 +5,8 @@ use http::HeaderValue;
 use http::header::{CACHE_CONTROL, CONTENT_TYPE};
 
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 use crate::rest::{tag, tagged};
-use crate::serve::ConsoleRequest;
 
 struct Asset {
     name: &'static str,

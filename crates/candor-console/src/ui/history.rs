@@ -4,20 +4,21 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use axum::response::Response;
-use candor_server::desk::filter::Filters;
-use candor_server::desk::{OperationView, StateFilter, StateWord, state, when, words};
+use candor_operator::{
+    Filters, OperationView, RecordedEffect, StateFilter, StateWord, state, when, words,
+};
 use candor_server::store::{
     AuditRow, Filter, Moment, OutcomeKind, Page as Part, RecordState, Scope, StateKind, Store,
 };
 
-use super::shell::{self, PageParts, Section, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, recorded_verdict};
 use crate::Inner;
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 use crate::rest::history::{filters, page as part_of};
-use crate::rest::{refused, store};
+use crate::rest::{operator_refused, store};
 use crate::route::encoded;
-use crate::serve::ConsoleRequest;
 
 /// Maximum number of open operations of each state. They come first.
 const MOST_OPEN: usize = 50;
@@ -26,7 +27,7 @@ const MOST_OPEN: usize = 50;
 struct Line {
     at: Moment,
     tool: String,
-    hints: Option<String>,
+    effect: Option<RecordedEffect>,
     state: Mark,
     words: String,
     principal: String,
@@ -128,7 +129,7 @@ fn mistaken(console: &Inner, asked: &ConsoleRequest, problem: &Problem) -> Respo
 }
 
 fn failed(error: candor_server::store::StoreError) -> Problem {
-    refused(error.into())
+    operator_refused(error.into())
 }
 
 /// Returns open operations first, then ended calls, and where the next page begins.
@@ -213,9 +214,9 @@ fn of_record(operation: &OperationView) -> Line {
     Line {
         at: operation.since.or_else(|| operation.created()).unwrap_or(Moment(0)),
         tool,
-        hints: operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned),
+        effect: operation.effect(),
         state: Mark::of(operation),
-        words: operation.words().to_owned(),
+        words: operation.label().to_owned(),
         principal,
         server,
         took: operation.took(when::now()),
@@ -240,16 +241,14 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
         ("left", None) | ("resolve" | "grant" | "revoke", _) => Mark::Other,
         _ => return Ok(None),
     };
-    let mut hints = row.circumstances.hints.as_deref().map(str::to_owned);
+    let mut effect = RecordedEffect::of_row(row);
     let mut took = row.circumstances.duration;
     let id = row.record();
-    if let (Some(id), true) = (&id, hints.is_none() || took.is_none())
+    if let (Some(id), true) = (&id, effect.is_none() || took.is_none())
         && let Some(entry) = store.find(id).await.map_err(failed)?
     {
         let operation = OperationView::of(store, entry).await.map_err(failed)?;
-        hints = hints.or_else(|| {
-            operation.told(|row| row.circumstances.hints.as_deref()).map(str::to_owned)
-        });
+        effect = effect.or_else(|| operation.effect());
         if row.event == "complete" {
             took = took.or_else(|| operation.took(when::now()));
         }
@@ -258,7 +257,7 @@ async fn of_row(store: &dyn Store, row: &AuditRow) -> Result<Option<Line>, Probl
     Ok(Some(Line {
         at: row.at,
         tool,
-        hints,
+        effect,
         state,
         words: match (row.event.as_str(), row.outcome) {
             // Each line is a call, so its outcome says more.
@@ -355,9 +354,9 @@ fn table(rows: &Html) -> Html {
 }
 
 fn row(asked: &ConsoleRequest, line: &Line, longest: Duration, now: Moment) -> Html {
-    let effect = line.hints.as_deref().map(|hints| {
-        let (verdict, _) = verdict_of_words(hints);
-        html!("<span title=\"{}\">{}</span>", hints, verdict)
+    let effect = line.effect.as_ref().map(|effect| {
+        let (verdict, _) = recorded_verdict(effect);
+        html!("<span title=\"{}\">{}</span>", effect.summary(), verdict)
     });
     let tool = match &line.id {
         Some(id) => html!(

@@ -3,17 +3,17 @@
 use std::sync::Arc;
 
 use axum::response::Response;
-use candor_server::desk::{OperationView, find, json, when, words};
+use candor_operator::{OperationView, find_operation, json, when, words};
 use candor_server::store::{ApprovalChannel, Body, RecordState, Scope};
 
 use super::history::Mark;
-use super::shell::{self, PageParts, Section, shown, verdict_of_words};
+use super::shell::{self, PageParts, Section, recorded_verdict};
 use crate::Inner;
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
-use crate::rest::{refused, store};
+use crate::request::ConsoleRequest;
+use crate::rest::{operator_refused, store};
 use crate::route::encoded;
-use crate::serve::ConsoleRequest;
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
@@ -21,14 +21,14 @@ pub(crate) async fn page(
     id: &str,
 ) -> Result<Response, Problem> {
     let store = store(console)?;
-    let operation = find::find(store, id).await.map_err(refused)?;
-    let operation = operation.with_replays(store).await.map_err(|error| refused(error.into()))?;
+    let operation = find_operation(store, id).await.map_err(operator_refused)?;
+    let operation =
+        operation.with_replays(store).await.map_err(|error| operator_refused(error.into()))?;
     let now = when::now();
     let Scope { principal, server, instance, tool } = &operation.id.scope;
-    let hints = operation.told(|row| row.circumstances.hints.as_deref());
-    let effect = hints.map(|hints| {
-        let (verdict, besides) = verdict_of_words(hints);
-        html!("<dt>Effect</dt><dd>{} <span class=\"soft\">{}</span></dd>", verdict, shown(besides))
+    let effect = operation.effect().map(|effect| {
+        let (verdict, rest) = recorded_verdict(&effect);
+        html!("<dt>Effect</dt><dd>{} <span class=\"soft\">{}</span></dd>", verdict, rest)
     });
     let shape = operation.told(|row| row.circumstances.shape.as_deref());
     let shape =
@@ -83,7 +83,7 @@ pub(crate) async fn page(
 }
 
 fn stands(operation: &OperationView) -> String {
-    let words = operation.words();
+    let words = operation.label();
     match (operation.state(), operation.reason(), operation.by()) {
         (Some(RecordState::Approved { until, .. }), _, Some(by)) => {
             let until = when::written(*until);

@@ -8,8 +8,8 @@ use super::shell::{self, PageParts, Section};
 use crate::Inner;
 use crate::html::{Html, html};
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 use crate::rest::engine;
-use crate::serve::ConsoleRequest;
 
 pub(crate) fn page(console: &Arc<Inner>, asked: &ConsoleRequest) -> Result<Response, Problem> {
     let has_some = engine(console)?.about().capabilities.resources.is_some();

@@ -7,16 +7,16 @@ use axum::response::Response;
 use candor_server::protocol::Revision;
 use candor_server::store::{Filter, Page as Part};
 use candor_server::transport::http::AllowedHosts;
-use candor_server::{About, AskLevel, Engine, SessionView};
+use candor_server::{About, AskLevel, RunningServer, SessionView};
 use http::header::HOST;
 use serde_json::json;
 
-use super::shell::{self, PageParts, Section, shown};
+use super::shell::{self, PageParts, Section};
 use crate::Inner;
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
+use crate::request::ConsoleRequest;
 use crate::rest::engine;
-use crate::serve::ConsoleRequest;
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
@@ -54,7 +54,7 @@ fn head(about: &About) -> Html {
     )
 }
 
-fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html {
+fn facts(console: &Inner, engine: &RunningServer, about: &About, ledger: &Html) -> Html {
     let health =
         if engine.is_stopping() { "Stopping: new requests are refused" } else { "Healthy" };
     let asks = match engine.asks() {
@@ -63,7 +63,7 @@ fn facts(console: &Inner, engine: &Engine, about: &About, ledger: &Html) -> Html
         AskLevel::Writes => "Calls that may change anything need approval",
         AskLevel::Always => "Every call needs approval",
     };
-    let callers = match console.authenticator {
+    let callers = match console.front.authenticator() {
         Some(_) => "Callers with a token.",
         None => "Anyone on this machine. Calls from this page need the launch token.",
     };
@@ -105,7 +105,7 @@ async fn ledger(console: &Inner, asked: &ConsoleRequest) -> Html {
 fn snippets(console: &Inner, asked: &ConsoleRequest, about: &About) -> Html {
     let url = format!("{}/mcp", reached(console, asked));
     let name = about.host_name();
-    let closed = console.authenticator.is_some();
+    let closed = console.front.tells_callers_apart();
     let header = if closed { " --header \"Authorization: Bearer $CANDOR_TOKEN\"" } else { "" };
     let mut server = json!({"type": "http", "url": url});
     if closed {
@@ -143,7 +143,7 @@ fn snippets(console: &Inner, asked: &ConsoleRequest, about: &About) -> Html {
 
 /// Returns the URL of the console, as the caller reached it.
 fn reached(console: &Inner, asked: &ConsoleRequest) -> String {
-    if let AllowedHosts::Public(url) = &console.hosts {
+    if let AllowedHosts::Public(url) = console.front.hosts() {
         return url.to_string();
     }
     let host = asked.parts.headers.get(HOST).and_then(|host| host.to_str().ok());
@@ -153,7 +153,7 @@ fn reached(console: &Inner, asked: &ConsoleRequest) -> String {
     format!("http://{host}{}", asked.base)
 }
 
-fn sessions(asked: &ConsoleRequest, engine: &Engine) -> Html {
+fn sessions(asked: &ConsoleRequest, engine: &RunningServer) -> Html {
     if !asked.visitor.operator {
         return html!(
             "<h2>Connected</h2><p class=\"soft\" data-testid=\"sessions\">Only operators see who is connected.</p>"

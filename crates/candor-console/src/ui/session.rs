@@ -3,33 +3,23 @@
 use axum::body::Body;
 use axum::response::Response;
 use candor_server::auth::Identity;
-use candor_server::protocol::Principal;
 use http::header::{AUTHORIZATION, CONTENT_TYPE, LOCATION, SET_COOKIE};
-use http::{HeaderValue, Method, StatusCode};
+use http::{HeaderValue, StatusCode};
 use serde_json::json;
 
-use crate::guard::{self, OPERATOR};
+use crate::access;
 use crate::problem::Problem;
-use crate::serve::{ConsoleRequest, decoded};
-use crate::session::hash;
+use crate::request::{ConsoleRequest, decoded};
 use crate::ui::shell::home;
 use crate::{Inner, rest};
 
 /// How long a browser stores the cookie, in seconds. Its session may end before.
 const KEPT: u32 = 30 * 24 * 3600;
 
-/// Logs in or out: `POST` exchanges a token for a cookie and a proof, `DELETE` ends the session.
+/// Exchanges a token for a cookie and a proof.
 ///
 /// A form gets only the cookie. Without a script, a page can neither store nor send the proof.
-pub(crate) async fn answer(console: &Inner, asked: &ConsoleRequest) -> Result<Response, Problem> {
-    if asked.parts.method == Method::DELETE {
-        if let Some(cookie) = guard::cookie(&asked.parts.headers) {
-            console.sessions.close(cookie);
-        }
-        let mut response = Response::new(Body::empty());
-        *response.status_mut() = StatusCode::NO_CONTENT;
-        return Ok(with_cookie(console, asked, "", 0, response));
-    }
+pub(crate) async fn log_in(console: &Inner, asked: &ConsoleRequest) -> Result<Response, Problem> {
     let form = is_form(asked);
     let token = token(asked, form)?;
     let (identity, operator) = known(console, asked, &token).await?;
@@ -46,6 +36,16 @@ pub(crate) async fn answer(console: &Inner, asked: &ConsoleRequest) -> Result<Re
         rest::json(said.to_string())
     };
     Ok(with_cookie(console, asked, &opened.cookie, KEPT, response))
+}
+
+/// Ends the session of the cookie.
+pub(crate) fn log_out(console: &Inner, asked: &ConsoleRequest) -> Response {
+    if let Some(cookie) = access::cookie(&asked.parts.headers) {
+        console.sessions.close(cookie);
+    }
+    let mut response = Response::new(Body::empty());
+    *response.status_mut() = StatusCode::NO_CONTENT;
+    with_cookie(console, asked, "", 0, response)
 }
 
 fn is_form(asked: &ConsoleRequest) -> bool {
@@ -65,26 +65,24 @@ fn token(asked: &ConsoleRequest, form: bool) -> Result<String, Problem> {
     sent["token"].as_str().map(str::to_owned).ok_or_else(missing)
 }
 
-/// Returns the identity behind a token: that of the launch, or one that the authenticator accepts.
+/// Returns the identity behind a token, and true for an operator.
 async fn known(
     console: &Inner,
     asked: &ConsoleRequest,
     token: &str,
 ) -> Result<(Identity, bool), Problem> {
-    if hash(token) == console.launch {
-        return Ok((Identity::new(Principal::new(OPERATOR)), true));
-    }
-    let refused = || {
-        console.rooms.log_refusal(&asked.parts);
-        Problem::unauthorized("This token is not known here")
+    let mut head = asked.parts.clone();
+    let known = match HeaderValue::from_str(&format!("Bearer {token}")) {
+        Ok(header) => {
+            head.headers.insert(AUTHORIZATION, header);
+            access::of_token(console, &head, token).await
+        }
+        Err(_) => {
+            console.front.log_refusal(&head);
+            None
+        }
     };
-    let authenticator = console.authenticator.as_ref().ok_or_else(refused)?;
-    let mut parts = asked.parts.clone();
-    let header = HeaderValue::from_str(&format!("Bearer {token}")).map_err(|_| refused())?;
-    parts.headers.insert(AUTHORIZATION, header);
-    let identity = authenticator.authenticate(&parts).await.map_err(|_| refused())?;
-    let operator = authenticator.is_operator(&identity.principal);
-    Ok((identity, operator))
+    known.ok_or_else(|| Problem::unauthorized("This token is not known here"))
 }
 
 fn with_cookie(
@@ -94,8 +92,8 @@ fn with_cookie(
     seconds: u32,
     mut response: Response,
 ) -> Response {
-    let name = guard::cookie_name(&asked.parts.headers);
-    let secure = if guard::is_secure(&console.hosts) { "; Secure" } else { "" };
+    let name = access::cookie_name(&asked.parts.headers);
+    let secure = if access::is_secure(console.front.hosts()) { "; Secure" } else { "" };
     let cookie = format!(
         "{name}={value}; Path={}; Max-Age={seconds}; HttpOnly; SameSite=Strict{secure}",
         if asked.base.is_empty() { "/" } else { &asked.base }

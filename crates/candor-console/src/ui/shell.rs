@@ -2,18 +2,17 @@
 
 use axum::body::Body;
 use axum::response::Response;
-use candor_server::desk;
-use candor_server::desk::shown::fools;
+use candor_operator::RecordedEffect;
 use candor_server::hints::{Effect, EffectiveHints, UNCLASSIFIED};
 use http::header::CONTENT_TYPE;
 use http::{HeaderValue, StatusCode};
 
 use crate::Inner;
-use crate::guard::{AuthMethod, ConsoleIdentity};
-use crate::html::{Html, html};
+use crate::access::{AuthMethod, ConsoleIdentity};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
 use crate::project::Project;
-use crate::serve::ConsoleRequest;
+use crate::request::ConsoleRequest;
 
 /// The section of the console that a page belongs to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,7 +117,7 @@ fn document(
         title => format!("{title} · {}", console.title),
     };
     // A title cannot contain tags, so invisible characters become escapes.
-    let whole_title = desk::shown::shown(&whole_title).to_string();
+    let whole_title = candor_operator::shown::shown(&whole_title).to_string();
     let script = script
         .map(|name| html!("<script type=\"module\" src=\"{}/ui/assets/{}\"></script>", base, name));
     let operator = if visitor.is_some_and(|visitor| visitor.operator) { "true" } else { "false" };
@@ -276,7 +275,7 @@ fn still(visitor: Option<&ConsoleIdentity>) -> Option<Html> {
 
 /// Returns where to find the token, for users.
 fn where_the_token_is(console: &Inner) -> &'static str {
-    match console.authenticator {
+    match console.front.authenticator() {
         None => {
             "Open the link that the server printed when it started; it holds this launch's token. Or paste the token here."
         }
@@ -307,15 +306,11 @@ pub(crate) fn verdict_word(effect: EffectiveHints) -> &'static str {
     if effect.is_unclassified() { "unclassified" } else { effect.hints.effect().as_str() }
 }
 
-/// Returns the effect and the other words of a call, from the words in the ledger. Unknown words have the color of the worst
-/// effect.
-pub(super) fn verdict_of_words(words: &str) -> (Html, &str) {
-    match Effect::of_words(words) {
-        Some((effect, besides)) => (coloured(effect, &effect.to_string()), besides),
-        None if words.starts_with(UNCLASSIFIED) => {
-            (coloured(Effect::ChangesOrDeletes, UNCLASSIFIED), WORST_CASE)
-        }
-        None => (not_known(), words),
+/// Returns the effect that an audit row has, and its other parts in words. Words of an earlier version have no color.
+pub(super) fn recorded_verdict(effect: &RecordedEffect) -> (Html, String) {
+    match effect {
+        RecordedEffect::Known(effect) => (verdict(*effect), other_parts(*effect)),
+        RecordedEffect::Words(words) => (html!("<span>{}</span>", shown(words)), String::new()),
     }
 }
 
@@ -335,62 +330,36 @@ const WORST_CASE: &str = "treated as the worst case";
 
 /// Returns the other parts of the effect, in small print.
 pub(crate) fn besides(effect: EffectiveHints) -> Html {
+    html!("<span class=\"besides\">{}</span>", other_parts(effect))
+}
+
+/// Returns the other parts of the effect, in words.
+pub(super) fn other_parts(effect: EffectiveHints) -> String {
     let hints = effect.hints;
-    if effect.is_unclassified() {
-        return html!("<span class=\"besides\">{}</span>", WORST_CASE);
+    match effect.is_unclassified() {
+        true => WORST_CASE.to_owned(),
+        false => format!("{} · {}", hints.retry(), hints.reach()),
     }
-    html!("<span class=\"besides\">{} · {}</span>", hints.retry(), hints.reach())
-}
-
-/// Returns untrusted text. Characters that are invisible or change the direction of the text become escapes.
-pub(crate) fn shown(text: &str) -> Html {
-    let mut html = Html::new();
-    let mut plain = String::new();
-    for c in text.chars() {
-        if deceives(c) {
-            html.push(&html!("{}", plain));
-            plain.clear();
-            let code = format!("U+{:04X}", u32::from(c));
-            html.push(&html!(
-                "<span class=\"odd\" title=\"a character that cannot be seen\">{}</span>",
-                code
-            ));
-        } else {
-            plain.push(c);
-        }
-    }
-    html.push(&html!("{}", plain));
-    html
-}
-
-/// Returns true if a character could mislead the reader of a page. Line breaks and tabs are harmless there.
-pub(crate) fn deceives(c: char) -> bool {
-    !matches!(c, '\n' | '\t') && fools(c)
 }
 
 #[cfg(test)]
 mod tests {
-    use candor_server::hints::Hints;
+    use candor_server::hints::{DeclaredHints, Hints};
 
     use super::*;
 
     #[test]
-    fn invisible_characters_are_shown_as_code_points() {
-        let shown = shown("a\u{202e}gpj.exe<b>").into_string();
-        assert!(shown.contains(">U+202E</span>gpj.exe&lt;b&gt;"), "{shown}");
-    }
-
-    #[test]
-    fn unknown_stored_effect_is_shown_as_the_worst_case() {
-        let words = Hints::READS.closed_world().summary();
-        let (verdict, besides) = verdict_of_words(&words);
+    fn recorded_effect_has_a_color_unless_it_is_words() {
+        let read = |effect: EffectiveHints| RecordedEffect::read(&RecordedEffect::stored(effect));
+        let reads = Hints::READS.closed_world().declared().effective();
+        let (verdict, rest) = recorded_verdict(&read(reads));
         assert_eq!(verdict.into_string(), "<span class=\"verdict reads\">Reads</span>");
-        assert_eq!(besides, "safe to retry · local");
-        let (verdict, besides) = verdict_of_words(UNCLASSIFIED);
+        assert_eq!(rest, "safe to retry · local");
+        let (verdict, rest) = recorded_verdict(&read(DeclaredHints::default().effective()));
         assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Unclassified</span>");
-        assert_eq!(besides, "treated as the worst case");
-        let (verdict, besides) = verdict_of_words("reads <nothing>");
-        assert_eq!(verdict.into_string(), "<span class=\"verdict deletes\">Not known</span>");
-        assert_eq!(besides, "reads <nothing>");
+        assert_eq!(rest, "treated as the worst case");
+        let (verdict, rest) = recorded_verdict(&RecordedEffect::read("reads <nothing>"));
+        assert_eq!(verdict.into_string(), "<span>reads &lt;nothing&gt;</span>");
+        assert_eq!(rest, "");
     }
 }

@@ -9,22 +9,23 @@ use candor_server::tool::{Idempotency, KEY_ARGUMENT, SchemaProblem, SchemaRole};
 use candor_server::{NextStep, ToolView};
 use serde_json::Value;
 
-use super::shell::{self, PageParts, Section, besides, home, shown, verdict_word, worst_verdict};
+use super::shell::{self, PageParts, Section, besides, home, verdict_word, worst_verdict};
 use crate::Inner;
 use crate::form::{self, Field, Kind, Text};
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
-use crate::rest::tools::catalogue;
+use crate::request::ConsoleRequest;
+use crate::rest::body::view;
+use crate::rest::refused;
 use crate::route::encoded;
-use crate::serve::ConsoleRequest;
 
 pub(crate) async fn page(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
     name: &str,
 ) -> Result<Response, Problem> {
-    let catalogue = catalogue(console, asked).await?;
-    let tool = catalogue.find(name).ok_or_else(|| Problem::no_such_tool(name))?;
+    let view = view(console, asked)?;
+    let tool = view.tool(name).await.map_err(refused::problem)?;
     let schema = parsed(&tool.definition.input_schema);
     let mut takes = form::read(&schema);
     if tool.idempotency.has_argument() {

@@ -8,16 +8,15 @@ use candor_server::ToolView;
 use candor_server::hints::Effect;
 use serde_json::Value;
 
-use super::shell::{
-    self, PageParts, Section, besides, shown, verdict, verdict_word, worst_verdict,
-};
+use super::shell::{self, PageParts, Section, besides, verdict, verdict_word, worst_verdict};
 use crate::Inner;
 use crate::form::{self, Kind};
-use crate::html::{Html, html};
+use crate::html::{Html, html, shown};
 use crate::problem::Problem;
-use crate::rest::tools::catalogue;
+use crate::request::ConsoleRequest;
+use crate::rest::body::view;
+use crate::rest::{engine, refused};
 use crate::route::encoded;
-use crate::serve::ConsoleRequest;
 
 /// Maximum length of the searched text that is not visible, in characters.
 const SEARCHED: usize = 600;
@@ -26,10 +25,12 @@ pub(crate) async fn page(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
 ) -> Result<Response, Problem> {
-    let catalogue = catalogue(console, asked).await?;
-    let names: Vec<String> =
-        catalogue.list().iter().map(|definition| definition.name.clone()).collect();
-    let tools: Vec<ToolView<'_>> = names.iter().filter_map(|name| catalogue.find(name)).collect();
+    let view = view(console, asked)?;
+    let listed = view.published_tools(engine(console)?.listing()).await;
+    let mut tools: Vec<ToolView<'_>> = Vec::new();
+    for definition in listed.map_err(refused::problem)? {
+        tools.extend(view.tool(&definition.name).await.ok());
+    }
     let main = if tools.is_empty() { empty() } else { list(&asked.base, &tools) };
     let page = PageParts { section: Section::Tools, title: "", script: Some("tools.js"), main };
     Ok(shell::page(console, asked, page))

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use candor_console::Console;
-use candor_server::protocol::Principal;
+use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::{AskLevel, Server};
 use serde_json::json;
@@ -31,8 +31,8 @@ async fn ledger_console_lists_pending_requests_of_every_server() {
     let empty = page(&site, "/").await;
     assert!(empty.contains("data-testid=\"nothing-waits\""), "{empty}");
     assert!(!empty.contains("--ask destructive"), "other servers may ask");
-    let call = |engine: &candor_server::Engine| {
-        tokio::spawn(called(engine.visit(Principal::new("ada")), "delete", json!({})))
+    let call = |engine: &candor_server::RunningServer| {
+        tokio::spawn(called(TestClient::of(engine).by("ada"), "delete", json!({})))
     };
     let calls = [call(&first), call(&second)];
     let both = waiting(&site, 2).await;
@@ -95,9 +95,8 @@ async fn request_of_another_server_has_no_link_to_our_tool() {
     };
     let (ours, other) = (asking("ours"), asking("other"));
     let site = Site::around(Console::of(ours.clone()));
-    let calls = [&ours, &other].map(|engine| {
-        tokio::spawn(called(engine.visit(Principal::new("ada")), "delete", json!({})))
-    });
+    let calls = [&ours, &other]
+        .map(|engine| tokio::spawn(called(TestClient::of(engine).by("ada"), "delete", json!({}))));
     waiting(&site, 2).await;
     let html = page(&site, "/ui/approvals").await;
     assert_eq!(html.matches("data-testid=\"question\"").count(), 2);

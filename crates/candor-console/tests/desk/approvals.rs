@@ -5,8 +5,8 @@ use std::sync::atomic::Ordering;
 use candor_console::Console;
 use candor_server::Server;
 use candor_server::hints::Hints;
-use candor_server::protocol::Principal;
 use candor_server::store::{AuditContext, Binding, Event, Fingerprint, Key, RecordId, Scope};
+use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
@@ -319,8 +319,8 @@ async fn approval_request_states_whether_undo_is_possible() {
     let tool = |name: &str| JsonTool::open(name, |_, _| async { Ok::<_, ToolError>("done") });
     let both = |server: Server| server.tool(tool("trash").undo("restore")).tool(tool("restore"));
     let desk = Desk::with(both, Console::allow_execute);
-    let visit = desk.engine.visit(Principal::new("ada"));
-    let call = tokio::spawn(called(visit, "trash", json!({})));
+    let client = TestClient::of(&desk.engine).by("ada");
+    let call = tokio::spawn(called(client, "trash", json!({})));
     let item = desk.waiting(1).await.remove(0);
     assert_eq!(item["request"]["undo"], json!({"possible": true, "tool": "restore"}));
     let link = "<dd data-testid=\"undo\">The server says that <span class=\"name\"><a href=\"/ui/tools/restore\">restore</a></span> \
@@ -344,7 +344,7 @@ async fn approval_request_states_whether_undo_is_possible() {
             "This tool declares nothing about undo; see its description.",
         ),
     ] {
-        let call = tokio::spawn(called(desk.engine.visit(Principal::new("ada")), name, arguments));
+        let call = tokio::spawn(called(TestClient::of(&desk.engine).by("ada"), name, arguments));
         assert_eq!(desk.waiting(1).await[0]["request"]["undo"], undo);
         let page = desk.page("/ui/approvals").await;
         assert!(page.contains(&format!("<dd data-testid=\"undo\">{said}</dd>")), "{page}");
@@ -370,8 +370,8 @@ async fn preview_block_is_shown_only_if_the_headline_is_not_enough() {
         let tool = JsonTool::open("trash", |_, _| async { Ok::<_, ToolError>("done") })
             .preview(move |_, _| std::future::ready(Ok::<_, ToolError>(said.clone())));
         let desk = Desk::with(|server| server.tool(tool), Console::allow_execute);
-        let visit = desk.engine.visit(Principal::new("ada"));
-        let call = tokio::spawn(called(visit, "trash", json!({})));
+        let client = TestClient::of(&desk.engine).by("ada");
+        let call = tokio::spawn(called(client, "trash", json!({})));
         desk.waiting(1).await;
         let html = desk.page("/ui/approvals").await;
         assert_eq!(html.contains("data-testid=\"preview\""), block, "{preview:?}: {html}");

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use candor_console::Console;
-use candor_server::protocol::Principal;
-use candor_server::protocol::json::Object;
 use candor_server::store::{self, Store};
+use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, Plan, ToolError};
-use candor_server::{AskLevel, Engine, Server};
+use candor_server::{AskLevel, RunningServer, Server};
 use serde_json::{Value, json};
 use tokio::task::JoinHandle;
 
@@ -17,7 +16,7 @@ use crate::site::{Reply, Site};
 
 pub(crate) struct Desk {
     pub(crate) site: Site,
-    pub(crate) engine: Engine,
+    pub(crate) engine: RunningServer,
     pub(crate) store: Arc<dyn Store>,
     /// How often the tool ran.
     pub(crate) ran: Arc<AtomicUsize>,
@@ -71,8 +70,9 @@ impl Desk {
         arguments: Value,
         key: Option<&str>,
     ) -> JoinHandle<Value> {
-        let visit = self.engine.visit(Principal::new(who)).key(key.map(str::to_owned));
-        tokio::spawn(called(visit, "delete_note", arguments))
+        let client = TestClient::of(&self.engine).by(who);
+        let client = key.map_or_else(|| client.by(who), |key| client.keyed(key));
+        tokio::spawn(called(client, "delete_note", arguments))
     }
 
     /// What waits, once so many do.
@@ -118,14 +118,9 @@ impl Waiting {
     }
 }
 
-pub(crate) async fn called(
-    visit: candor_server::Visit,
-    tool: &'static str,
-    arguments: Value,
-) -> Value {
-    let params = Object::new().with("name", &tool).with("arguments", &arguments);
-    let answer = visit.ask("tools/call", params).await.unwrap();
-    serde_json::from_str(answer.get()).unwrap()
+pub(crate) async fn called(client: TestClient, tool: &'static str, arguments: Value) -> Value {
+    let client = client.deadline(Duration::from_secs(120));
+    client.request("tools/call", json!({"name": tool, "arguments": arguments})).await.unwrap()
 }
 
 pub(crate) async fn waiting(site: &Site, many: usize) -> Vec<Value> {

@@ -1,7 +1,7 @@
 //! Grants: they cover calls like the approved one, and no others, until they expire or are revoked.
 
 use candor_console::Console;
-use candor_server::protocol::Principal;
+use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
 use serde_json::{Value, json};
 
@@ -128,10 +128,10 @@ async fn grant_for_a_secret_must_allow_any_value() {
     let reset = JsonTool::new("reset", &schema, |_, _| async { Ok::<_, ToolError>("reset") });
     let desk = Desk::with(|server| server.tool(reset), Console::allow_execute);
     let call = |password: &str, pin: u32| {
-        let visit = desk.engine.visit(Principal::new("ada"));
+        let client = TestClient::of(&desk.engine).by("ada");
         let keys = json!([{"id": 1, "pin": pin}]);
         let arguments = json!({"user": "ada", "password": password, "keys": keys});
-        tokio::spawn(called(visit, "reset", arguments))
+        tokio::spawn(called(client, "reset", arguments))
     };
     let asking = call("hunter2", 1234);
     let item = desk.waiting(1).await.remove(0);

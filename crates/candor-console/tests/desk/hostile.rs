@@ -1,16 +1,19 @@
 //! Nothing that a caller, a tool or an operator says is markup, and what cannot be seen is marked.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use candor_console::Console;
 use candor_server::auth::BearerTokens;
 use candor_server::protocol::Principal;
+use candor_server::protocol::names::meta;
+use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
 use candor_server::transport::http::Http;
 use candor_server::{AskLevel, Server};
 use serde_json::json;
 
-use crate::desk::{called, memory, page, waiting};
+use crate::desk::{memory, page, waiting};
 use crate::site::{self, Site};
 
 /// It breaks out of text, attributes and scripts, turns the writing round and hides.
@@ -69,9 +72,16 @@ async fn approvals_and_history_pages_escape_hostile_text() {
     let arguments =
         json!({"path": format!("{HOSTILE}/x"), HOSTILE: [HOSTILE], "long": HOSTILE.repeat(9)});
     let call = |key: &str| {
-        let visit = engine.visit(Principal::new(HOSTILE)).client(HOSTILE, HOSTILE);
-        let visit = visit.key(Some(format!("{KEY}{key}")));
-        tokio::spawn(called(visit, NAME, arguments.clone()))
+        let client = TestClient::of(&engine).by(HOSTILE);
+        let meta = json!({
+            meta::CLIENT_INFO: {"name": HOSTILE, "version": HOSTILE},
+            meta::IDEMPOTENCY_KEY: format!("{KEY}{key}"),
+        });
+        let params = json!({"name": NAME, "arguments": arguments, "_meta": meta});
+        tokio::spawn(async move {
+            let client = client.deadline(Duration::from_secs(120));
+            client.request("tools/call", params).await.unwrap()
+        })
     };
     let denied = call("a");
     let item = waiting(&site, 1).await.remove(0);

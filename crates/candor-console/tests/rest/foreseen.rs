@@ -4,6 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
+use candor_operator::ArgumentPattern;
+use candor_server::AskLevel;
 use candor_server::hints::{Condition, EffectRow, EffectTable, Hints};
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{
@@ -11,7 +13,6 @@ use candor_server::store::{
     Store as _,
 };
 use candor_server::tool::{Idempotency, JsonTool, ToolError};
-use candor_server::{ArgumentPattern, AskLevel};
 use serde_json::{Value, json};
 
 use crate::site::{Site, delete_record, server, weather};

@@ -35,7 +35,7 @@ async fn openapi_has_paths_and_a_schema_for_every_tool() {
     }
 }
 
-/// Every reference leads somewhere, every operation has its own id.
+/// Every reference leads somewhere, every schema is used, every operation has its own id.
 #[tokio::test]
 async fn openapi_references_resolve_and_operation_ids_are_unique() {
     let recursive = json!({
@@ -61,9 +61,13 @@ async fn openapi_references_resolve_and_operation_ids_are_unique() {
     let mut found = Vec::new();
     references(&document, &mut found);
     assert!(found.len() > 50, "{}", found.len());
-    for reference in found {
+    for reference in &found {
         let there = reference.strip_prefix('#').and_then(|pointer| document.pointer(pointer));
         assert!(there.is_some(), "{reference}");
+    }
+    for name in document["components"]["schemas"].as_object().unwrap().keys() {
+        let reference = format!("#/components/schemas/{name}");
+        assert!(found.iter().any(|one| *one == reference), "no operation has {name}");
     }
     let operations = document["paths"].as_object().unwrap().values();
     let ids: Vec<&str> = operations

@@ -1,12 +1,12 @@
 //! Resources over HTTP: what MCP says of them.
 
 use candor_console::Console;
-use candor_server::protocol::Principal;
 use candor_server::protocol::json::Object;
 use candor_server::protocol::types::Resource;
 use candor_server::resource::ResourceSet;
+use candor_server::testing::TestClient;
 use candor_server::tool::ToolError;
-use serde_json::{Value, json};
+use serde_json::json;
 
 use crate::site::{Events, Reply, Site, sample, server};
 
@@ -35,7 +35,7 @@ async fn get(site: &Site, path: &str) -> Reply {
 #[tokio::test]
 async fn resource_answers_match_mcp() {
     let engine = server().resources(memos()).build().unwrap();
-    let visit = engine.visit(Principal::new("operator"));
+    let client = TestClient::of(&engine).by("operator");
     let console = Console::of(engine);
     let site = Site::around(console);
     let uri = |uri: &str| Object::new().with("uri", uri);
@@ -49,8 +49,7 @@ async fn resource_answers_match_mcp() {
         ),
         ("/resources/content?uri=memo:///today", "resources/read", uri("memo:///today")),
     ] {
-        let said = visit.clone().ask(method, params).await.unwrap();
-        let mut said: Value = serde_json::from_str(said.get()).unwrap();
+        let mut said = client.request(method, params).await.unwrap();
         let members = said.as_object_mut().unwrap();
         members.remove("resultType");
         members.remove("_meta");

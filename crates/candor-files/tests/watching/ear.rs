@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use candor_server::Engine;
+use candor_server::RunningServer;
 use candor_server::protocol::{Era, Principal};
 use candor_server::transport::stdio;
 use serde_json::{Value, json};
@@ -32,12 +32,12 @@ pub(crate) struct Ear {
 }
 
 impl Ear {
-    pub(crate) async fn new(engine: &Engine, era: Era) -> Self {
+    pub(crate) async fn new(engine: &RunningServer, era: Era) -> Self {
         Self::through(engine, era, 64 * 1024).await
     }
 
     /// A connection whose pipes hold this many bytes.
-    pub(crate) async fn through(engine: &Engine, era: Era, bytes: usize) -> Self {
+    pub(crate) async fn through(engine: &RunningServer, era: Era, bytes: usize) -> Self {
         let (input, server_input) = duplex(64 * 1024);
         let (output, server_output) = duplex(bytes);
         let engine = engine.clone();
@@ -58,7 +58,11 @@ impl Ear {
     }
 
     /// A client that watches these; gives what the server agrees to.
-    pub(crate) async fn listening(engine: &Engine, era: Era, uris: &[&str]) -> (Self, Vec<String>) {
+    pub(crate) async fn listening(
+        engine: &RunningServer,
+        era: Era,
+        uris: &[&str],
+    ) -> (Self, Vec<String>) {
         let mut ear = Self::new(engine, era).await;
         let agreed = ear.watch(uris).await;
         (ear, agreed)

@@ -37,7 +37,6 @@ use crate::event::{Event, EventReply};
 use crate::grant::{Grant, NewGrant};
 use crate::id::{DigestPrefix, Fingerprint, GrantId, Moment, RecordId, Scope};
 use crate::machine;
-use crate::memory::stands;
 use crate::rules::LedgerLimits;
 use crate::store::{Options, RecordVersion, Store, StoreError, StoreFuture, SweepReport};
 use crate::turns::PendingApprovals;
@@ -72,7 +71,7 @@ impl SqliteStore {
         let watchers = {
             let readers = Arc::clone(&readers);
             Arc::new(Watchers::new(move |digest, seen| match readers.find(digest) {
-                Ok(Some((record, now))) => stands(Some(record), seen, now, &readers.rules),
+                Ok(Some((record, now))) => seen.is_current(Some(record), now, &readers.rules),
                 Ok(None) => false,
                 // The state is not known, so the caller keeps waiting.
                 Err(_) => true,
@@ -175,18 +174,13 @@ impl Store for SqliteStore {
 
     fn watch(&self, id: &RecordId, seen: RecordVersion) -> StoreFuture<'_, ()> {
         let digest = id.digest();
-        Box::pin(async move {
-            loop {
-                let news = self.watchers.wait(digest, seen);
-                let stands = match self.readers.find(&digest)? {
-                    Some((record, now)) => stands(Some(record), seen, now, &self.readers.rules),
-                    None => false,
-                };
-                if !stands || news.await.is_err() {
-                    return Ok(());
-                }
-            }
-        })
+        Box::pin(self.watchers.until(digest, seen, move || {
+            std::future::ready(self.readers.find(&digest).map(|found| {
+                found.is_some_and(|(record, now)| {
+                    seen.is_current(Some(record), now, &self.readers.rules)
+                })
+            }))
+        }))
     }
 
     fn sweep(&self, most: usize) -> StoreFuture<'_, SweepReport> {
@@ -203,10 +197,8 @@ impl Store for SqliteStore {
 
     fn find(&self, id: &RecordId) -> StoreFuture<'_, Option<RecordEntry>> {
         let found = self.readers.find(&id.digest()).map(|found| {
-            found.map(|(stored, now)| {
-                let seen = machine::seen(stored.clone(), now, &self.readers.rules);
-                RecordEntry { id: id.clone(), stored, seen }
-            })
+            found
+                .map(|(stored, now)| RecordEntry::new(id.clone(), stored, now, &self.readers.rules))
         });
         Box::pin(std::future::ready(found))
     }

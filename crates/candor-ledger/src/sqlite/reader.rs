@@ -12,10 +12,8 @@ use super::opened::OpenedFiles;
 use super::unsigned::UnsignedInteger;
 use super::{grants, rows};
 use crate::audit::{AuditRow, Filter, Order, Page, PageOf, RecordEntry};
-use crate::columns::may_lapse_into;
 use crate::grant::Grant;
 use crate::id::{DigestPrefix, Moment, RecordDigest, RecordId, Scope};
-use crate::machine;
 use crate::record::{Record, StateKind};
 use crate::rules::LedgerLimits;
 use crate::store::{Clock, StoreError};
@@ -93,7 +91,7 @@ impl Readers {
         let mut query = SqliteQuery::new(rows::LIST, "row", page);
         query.scope(filter, "touched");
         if let Some(state) = filter.state {
-            query.one_of("state", may_lapse_into(state));
+            query.one_of("state", state.stored_as());
         }
         self.entries(query, filter)
     }
@@ -125,9 +123,8 @@ impl Readers {
             query.run(db, |row| {
                 let stored = rows::record(row)?;
                 let (scope, key) = rows::id(row, rows::BEHIND + 1)?;
-                let seen = machine::seen(stored.clone(), now, &self.rules);
-                let entry =
-                    key.map(|key| RecordEntry { id: RecordId { scope, key }, stored, seen });
+                let entry = key
+                    .map(|key| RecordEntry::new(RecordId { scope, key }, stored, now, &self.rules));
                 let entry = entry.filter(|entry| filter.has_seen(entry));
                 Ok((UnsignedInteger::read(row, rows::BEHIND)?, entry))
             })

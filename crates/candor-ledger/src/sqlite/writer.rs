@@ -22,9 +22,8 @@ use crate::audit::{AuditContext, AuditRow};
 use crate::event::{Event, EventReply};
 use crate::grant::{Grant, NewGrant};
 use crate::id::{GrantId, Moment, RecordDigest, RecordId};
-use crate::machine::RecordWrite;
-use crate::plan::plan;
-use crate::rules::{LedgerLimits, Quota, Usage};
+use crate::plan::{EventInput, GrantPlan, LedgerWrite, WritePlan};
+use crate::rules::{LedgerLimits, Usage};
 use crate::store::{Clock, StoreError, SweepReport};
 use crate::watchers::Watchers;
 
@@ -235,26 +234,23 @@ impl WriterSession<'_> {
         granting: &NewGrant,
         now: Moment,
     ) -> Result<Grant, StoreError> {
-        let most = self.writer.rules.quotas.grants;
-        let there = grants::in_force(self.tables.db, &granting.scope, now).map_err(explained)?;
-        if there.len() as u64 >= most {
-            return Err(Quota::Grants { most }.into());
-        }
-        let grant = Grant::new(id, granting.clone(), now);
+        let stored = grants::in_force(self.tables.db, &granting.scope, now).map_err(explained)?;
+        let GrantPlan { grant, row } =
+            GrantPlan::give(id, granting.clone(), &stored, now, &self.writer.rules)?;
         self.tables.put_grant(&grant).map_err(explained)?;
-        let row = AuditRow::of_grant("grant", &grant, &grant.by, now);
-        self.tables.append(&row, now, None).map_err(explained)?;
+        if let Some(row) = row {
+            self.tables.append(&row, now, None).map_err(explained)?;
+        }
         Ok(grant)
     }
 
     fn revoke(&mut self, id: GrantId, by: &str, now: Moment) -> Result<Option<Grant>, StoreError> {
         let found = grants::find(self.tables.db, id).map_err(explained)?;
-        let Some(mut grant) = found else { return Ok(None) };
-        if grant.revoked.is_none() && now <= grant.until {
+        let Some(stored) = found else { return Ok(None) };
+        let GrantPlan { grant, row } = GrantPlan::revoke(stored, by.to_owned(), now);
+        if let Some(row) = row {
             grants::revoke(self.tables.db, id, by, now).map_err(explained)?;
-            let row = AuditRow::of_grant("revoke", &grant, by, now);
             self.tables.append(&row, now, None).map_err(explained)?;
-            grant.revoked = Some((by.to_owned(), now));
         }
         Ok(Some(grant))
     }
@@ -276,25 +272,29 @@ impl WriterSession<'_> {
 
         let rules = &self.writer.rules;
         let (before, event, now) = (before.as_ref(), event.clone(), batch.now);
-        let plan = plan(id, before, *has, waiting, event, circumstances, now, rules)?;
-        *has = plan.usage;
-        for row in &plan.rows {
-            last_row = Some(self.tables.append(row, now, last_row).map_err(explained)?);
-        }
-        match &plan.after {
-            RecordWrite::Unchanged => return Ok(plan.answer),
-            RecordWrite::Written(record) => self
-                .tables
-                .put(id, digest, record, last_row.unwrap_or_default(), place)
-                .map_err(explained)?,
-            RecordWrite::Removed => {
-                if let Some(place) = place {
-                    self.tables.remove(place).map_err(explained)?;
+        let input = EventInput { record: before, usage: *has, pending: waiting, now };
+        let WritePlan { writes, reply, pending: _ } =
+            WritePlan::of(id, event, circumstances, input, rules)?;
+        for write in &writes {
+            match write {
+                LedgerWrite::Append(row) => {
+                    last_row = Some(self.tables.append(row, now, last_row).map_err(explained)?);
                 }
+                LedgerWrite::Put(record) => {
+                    let last_row = last_row.unwrap_or_default();
+                    self.tables.put(id, digest, record, last_row, place).map_err(explained)?;
+                    batch.changed.push(*digest);
+                }
+                LedgerWrite::Remove => {
+                    if let Some(place) = place {
+                        self.tables.remove(place).map_err(explained)?;
+                    }
+                    batch.changed.push(*digest);
+                }
+                LedgerWrite::SetUsage(usage) => *has = *usage,
             }
         }
-        batch.changed.push(*digest);
-        Ok(plan.answer)
+        Ok(reply)
     }
 
     /// Returns the index of the principal's usage in the batch.
@@ -333,8 +333,7 @@ impl WriterSession<'_> {
             self.apply(&apply, batch)?;
             swept.records += batch.changed.len() - changed;
         }
-        let age = i64::try_from(self.writer.rules.audit.as_millis()).unwrap_or(i64::MAX);
-        let forget = batch.now.0.saturating_sub(age);
+        let forget = self.writer.rules.audit_since(batch.now).0;
         // From the oldest on, and only while the rows are too old, because there is no index on the time. The last row stays,
         // because SQLite counts the next number from it.
         swept.rows = db

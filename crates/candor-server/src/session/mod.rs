@@ -1,6 +1,6 @@
 //! Legacy sessions: what `initialize` agreed on, and the open questions.
 
-mod stream_log;
+mod calls;
 mod table;
 
 use std::collections::{HashMap, VecDeque};
@@ -9,6 +9,10 @@ use std::sync::atomic::{AtomicU8, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use candor_engine::resource::WatchGuard;
+use candor_engine::{
+    AskError, Capacity, Change, ChangeListener, ClientInfo, Engine, Limits, Lists, Slot,
+};
 use candor_protocol::Principal;
 use candor_protocol::json::{Object, RawValue};
 use candor_protocol::names::notification;
@@ -17,17 +21,9 @@ use candor_protocol::types::{CancelledParams, InputRequest, LogLevel};
 use tokio::sync::oneshot;
 use tokio_util::sync::{CancellationToken, DropGuard};
 
-use crate::ask::AskError;
-use crate::call_tracker::CallTracker;
-use crate::caller::ClientInfo;
-use crate::changes::{Change, ChangeListener, Lists};
-use crate::engine::Engine;
-use crate::limits::Limits;
-use crate::outlet::Outlet;
-use crate::resource::WatchGuard;
-use crate::room::{Capacity, Slot};
+use crate::stream::{Outlet, StreamLog};
 
-pub(crate) use stream_log::{Event, StreamLog};
+pub(crate) use calls::CallTracker;
 pub(crate) use table::Sessions;
 
 /// The peer of a session. Limits per peer count by it.
@@ -132,10 +128,10 @@ impl Session {
         client: ClientInfo,
         outlet: Outlet,
         engine: &Engine,
+        lists: Lists,
     ) -> Arc<Self> {
         let limits = engine.limits();
         let alive = CancellationToken::new();
-        let lists = Lists::in_capabilities(&engine.capabilities(Some(&peer.principal)));
         let changes = Arc::new(engine.changes().listen(lists));
         let session = Arc::new(Self {
             id,
@@ -155,13 +151,12 @@ impl Session {
                 keep_finished: limits.finished_streams,
                 named: 0,
             }),
-            rooms: Arc::clone(engine.rooms()),
+            rooms: Arc::clone(engine.capacity()),
             last_used: Mutex::new(Instant::now()),
             listeners: AtomicUsize::new(0),
             _alive: alive.clone().drop_guard(),
         });
         tokio::spawn(forward_changes(session.outlet.clone(), changes, alive));
-        engine.connected().add(&session);
         session
     }
 
@@ -212,7 +207,7 @@ impl Session {
         let outcome = tokio::select! {
             answer = answered => match answer {
                 Ok(Ok(answer)) => return Ok(answer),
-                Ok(Err(error)) => return Err(AskError::Refused(error)),
+                Ok(Err(error)) => return Err(AskError::Refused { code: error.code(), message: error.message }),
                 Err(_) => AskError::Gone,
             },
             () = tokio::time::sleep(self.question_time) => AskError::TimedOut,
@@ -338,13 +333,23 @@ async fn forward_changes(outlet: Outlet, changes: Arc<ChangeListener>, alive: Ca
                 if let Outlet::Log(log) = &outlet {
                     log.has_room().await;
                 }
-                outlet.send(write_notification(change.method(), &params)).await;
+                outlet.send(write_notification(changed(&change), &params)).await;
             }
         }
     };
     tokio::select! {
         () = forward => {}
         () = alive.cancelled() => {}
+    }
+}
+
+/// Returns the method of the notification that reports a change.
+pub(crate) fn changed(change: &Change) -> &'static str {
+    match change {
+        Change::Tools => notification::TOOLS_CHANGED,
+        Change::Prompts => notification::PROMPTS_CHANGED,
+        Change::Resources => notification::RESOURCES_CHANGED,
+        Change::Resource(_) => notification::RESOURCE_UPDATED,
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use candor_engine::Limits;
 use candor_protocol::Principal;
 
 use super::Session;
-use crate::limits::Limits;
 
 /// All open sessions, by id.
 #[derive(Debug)]

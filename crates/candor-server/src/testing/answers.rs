@@ -11,7 +11,7 @@ use candor_protocol::types::{
 };
 use serde_json::{Value, json};
 
-use crate::ask::ElicitAnswer;
+use candor_engine::ElicitAnswer;
 
 /// A question to the user, as the client got it.
 #[derive(Debug, Clone)]
@@ -39,12 +39,6 @@ impl TestQuestion {
 }
 
 /// The user answers with these values.
-impl From<Value> for ElicitAnswer {
-    fn from(content: Value) -> Self {
-        Self::Accepted(content)
-    }
-}
-
 /// The model's reply, made from text, from content, or from a whole result.
 #[derive(Debug, Clone)]
 pub struct ModelReply(CreateMessageResult);

@@ -9,7 +9,7 @@ use candor_protocol::rpc::Notification;
 use candor_protocol::types::{CallToolResult, Content, ToolAnnotations};
 use serde_json::Value;
 
-use crate::tool::effects;
+use candor_engine::tool::declared_hints;
 
 /// A notification of the server: progress, a log message, a change.
 #[derive(Debug, Clone, PartialEq)]
@@ -117,7 +117,7 @@ impl TestResult {
         let meta = self.result.meta.as_ref()?;
         let said: Object = meta.read(extension::DYNAMIC_ANNOTATIONS).ok()??;
         let annotations: ToolAnnotations = said.read("annotations").ok()??;
-        Some(effects::declared_beside(&annotations, Some(meta)).effective().hints)
+        Some(declared_hints(&annotations, Some(meta)).effective().hints)
     }
 
     /// Returns the notifications before the answer, in order. A modern server runs a handler again after each question, so

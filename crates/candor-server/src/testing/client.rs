@@ -18,10 +18,10 @@ use candor_protocol::{Era, Message, Principal, Revision};
 use super::answers::{Answers, ModelReply, TestQuestion};
 use super::called::Notice;
 use super::wire::{self, Asking, TestSession, WireResult};
-use crate::ask::ElicitAnswer;
-use crate::engine::Engine;
-use crate::identity::{Claims, Identity};
-use crate::trace::Reasons;
+use crate::running_server::RunningServer;
+use candor_engine::ElicitAnswer;
+use candor_engine::trace::Reasons;
+use candor_engine::{Claims, Identity};
 
 /// The answer to a request of a test.
 pub(super) struct TestExchange {
@@ -63,7 +63,7 @@ const MOST_ROUNDS: usize = 64;
 /// # }
 /// ```
 pub struct TestClient {
-    engine: Engine,
+    engine: RunningServer,
     revision: Revision,
     principal: Principal,
     claims: Claims,
@@ -84,7 +84,7 @@ pub struct TestClient {
 impl TestClient {
     /// Creates a client of an existing server. It speaks the modern revision, for the principal `tester`.
     #[must_use]
-    pub fn of(engine: &Engine) -> Self {
+    pub fn of(engine: &RunningServer) -> Self {
         Self {
             engine: engine.clone(),
             revision: Revision::V2026_07_28,
@@ -201,7 +201,7 @@ impl TestClient {
 
     /// Returns the server, for example to report [changes](Engine::changes) to its clients.
     #[must_use]
-    pub const fn engine(&self) -> &Engine {
+    pub const fn engine(&self) -> &RunningServer {
         &self.engine
     }
 

@@ -12,7 +12,7 @@ use serde_json::json;
 
 use super::client::{Spot, TestClient};
 use super::requests::{named, refused};
-use crate::tool::effects;
+use candor_engine::tool::declared_hints;
 
 impl TestClient {
     /// Returns the hints of a call with these arguments. Nothing runs.
@@ -88,7 +88,7 @@ impl TestClient {
         };
         let result: ToolAnnotationsResult =
             self.answer(method::TOOLS_ANNOTATIONS, params, at).await?;
-        let declared = effects::declared_beside(&result.annotations, result.meta.as_ref());
+        let declared = declared_hints(&result.annotations, result.meta.as_ref());
         Ok(declared.effective().hints)
     }
 }

@@ -17,14 +17,15 @@ use tokio_util::sync::CancellationToken;
 
 use super::answers::Answers;
 use super::called::Notice;
-use crate::answer::Answer;
-use crate::engine::Engine;
-use crate::exchange::TransportContext;
-use crate::identity::Claims;
-use crate::methods::initialize;
-use crate::outlet::Outlet;
-use crate::pipe::Pipe;
+use crate::rpc;
+use crate::rpc::context::TransportContext;
+use crate::rpc::encode::answer::Answer;
+use crate::rpc::method::lifecycle::initialize as open_session;
+use crate::running_server::RunningServer;
 use crate::session::{Session, SessionPeer};
+use crate::stream::Outlet;
+use crate::stream::Pipe;
+use candor_engine::Claims;
 
 /// Messages of a session that a test has not read yet. Further ones wait.
 const MOST_UNREAD: usize = 1024;
@@ -33,7 +34,7 @@ const MOST_UNREAD: usize = 1024;
 pub(super) type WireResult = Result<Box<RawValue>, ErrorObject>;
 
 /// Decodes bytes as the transports do.
-fn receive(engine: &Engine, message: &[u8]) -> Result<Incoming, Rejected> {
+fn receive(engine: &RunningServer, message: &[u8]) -> Result<Incoming, Rejected> {
     let limits = engine.limits();
     if message.len() > limits.message_bytes {
         let problem =
@@ -65,7 +66,7 @@ pub(super) struct TestSession {
 impl TestSession {
     /// Opens a session: `initialize`, its answer, `notifications/initialized`.
     pub(super) fn open(
-        engine: &Engine,
+        engine: &RunningServer,
         principal: Principal,
         revision: Revision,
         capabilities: &ClientCapabilities,
@@ -80,10 +81,10 @@ impl TestSession {
         let unread = Pipe::new(MOST_UNREAD);
         let peer = SessionPeer { principal, address: None, shares: false };
         let outlet = Outlet::Pipe(unread.clone());
-        let (session, _) = initialize::open(engine, request, peer, "testing".to_owned(), outlet)?;
+        let (session, _) = open_session(engine, request, peer, "testing".to_owned(), outlet)?;
         let ready = write_notification(notification::INITIALIZED, &Object::new());
         if let Ok(Incoming::Notification(ready)) = receive(engine, &ready) {
-            engine.notice(ready, &session.calls);
+            rpc::notice(ready, &session.calls);
         }
         Ok(Self { session, unread })
     }
@@ -101,7 +102,7 @@ impl TestSession {
 
 /// What a request of the client needs besides its message.
 pub(super) struct Asking<'a> {
-    pub(super) engine: &'a Engine,
+    pub(super) engine: &'a RunningServer,
     pub(super) principal: &'a Principal,
     pub(super) claims: &'a Claims,
     /// `None` in the modern era.
@@ -141,11 +142,11 @@ impl Asking<'_> {
             closing: None,
             mirrored: None,
             key_header: None,
-            position: self.engine.position(&request),
+            position: rpc::position(&self.engine, &request),
             body: None,
             response: None,
         };
-        let mut running = pin!(self.engine.handle(request, arrival));
+        let mut running = pin!(rpc::handle(&self.engine, request, arrival));
         let answer = loop {
             let step = std::future::poll_fn(|cx| match said.poll_next(cx) {
                 Poll::Ready(message) => Poll::Ready(WireStep::Said(message)),

@@ -22,7 +22,7 @@ use candor_server::protocol::types::{Resource, ResourceContents};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{IntoOutput, JsonTool, ToolError};
 use candor_server::transport::http::{Http, endpoint, serve};
-use candor_server::{Arguments, Ctx, Engine, Server};
+use candor_server::{Arguments, Ctx, RunningServer, Server};
 use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE, HOST};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request};
 use serde_json::{Map, Value, json};
@@ -48,7 +48,7 @@ pub(crate) async fn soon<T>(awaited: impl Future<Output = T>) -> T {
 
 /// A server and its endpoint at `/mcp`.
 pub(crate) struct Site {
-    pub(crate) engine: Engine,
+    pub(crate) engine: RunningServer,
     pub(crate) router: Router,
     /// Where it listens, from the first request until the test's runtime ends.
     address: OnceCell<SocketAddr>,

@@ -161,7 +161,7 @@ async fn second_stream_replaces_the_first() {
     assert_eq!(second.message().await, tools_changed());
 }
 
-/// [`Engine::stop`](candor_server::Engine::stop): ends long-lived streams, does not touch requests that run.
+/// [`RunningServer::stop`](candor_server::RunningServer::stop): ends long-lived streams, does not touch requests that run.
 #[tokio::test]
 async fn stop_ends_the_session_stream_but_not_running_calls() {
     let gate = Arc::new(Semaphore::new(0));

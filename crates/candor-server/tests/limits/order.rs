@@ -9,7 +9,7 @@ use candor_server::hints::Hints;
 use candor_server::protocol::Principal;
 use candor_server::tool::{JsonTool, ToolError, ToolSet, async_provider_fn, provider_fn};
 use candor_server::transport::stdio;
-use candor_server::{Engine, Server};
+use candor_server::{RunningServer, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, duplex};
 use tokio::net::TcpStream;
@@ -63,7 +63,7 @@ fn line(n: u64, modern: bool) -> String {
 }
 
 /// Sends all calls in one write over stdio and waits for all answers.
-async fn pipeline_lines(engine: &Engine, modern: bool) {
+async fn pipeline_lines(engine: &RunningServer, modern: bool) {
     let ((mut input, server_input), (output, server_output)) = (duplex(1 << 20), duplex(1 << 20));
     let serving = engine.clone();
     let serving = tokio::spawn(async move {

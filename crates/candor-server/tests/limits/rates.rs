@@ -4,10 +4,9 @@ use std::time::Duration;
 
 use candor_hints::Hints;
 use candor_server::protocol::Principal;
-use candor_server::protocol::json::raw;
 use candor_server::testing::TestResult;
 use candor_server::tool::{JsonTool, RateLimit, ToolError, code};
-use candor_server::{Ctx, Elicit};
+use candor_server::{Arguments, Call, Caller, Ctx, Elicit, Refusal};
 use futures_util::future::join_all;
 use serde_json::json;
 
@@ -180,12 +179,12 @@ async fn evaluation_has_its_own_rate_limit() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn decisions_of_a_visit_are_rate_limited_too() {
+async fn decisions_in_the_same_process_are_rate_limited_too() {
     let tool = Counter::default().tool("act", &of(&[])).annotations(deletes());
     let server =
         server().tool(tool).limits(|limits| limits.foresights = Some(RateLimit::per_minute(1)));
-    let visit = server.build().unwrap().visit(Principal::new("ada"));
-    let foresee = async || visit.decide("act", &raw(&json!({}))).await;
-    assert!(foresee().await.is_ok());
-    assert_eq!(foresee().await.unwrap_err().code(), 4290);
+    let view = server.build().unwrap().open(Caller::new(Principal::new("ada")));
+    let explain = async || view.decide(&Call::new("act", Arguments::default())).await;
+    assert!(explain().await.is_ok());
+    assert!(matches!(explain().await, Err(Refusal::TooManyQuestions { .. })));
 }

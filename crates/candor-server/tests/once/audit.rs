@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use candor_operator::RecordedEffect;
 use candor_server::hints::Hints;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
@@ -43,7 +44,8 @@ async fn keyed_call_has_a_start_row_and_a_complete_row() {
         let expected = json!({"name": "string(3)", "deep": {"n": "number"}, "list": "array(2)"});
         assert_eq!(shape(start), expected);
         assert!(start.circumstances.digest.is_some());
-        let hints = start.circumstances.hints.as_deref().unwrap();
+        let effect = RecordedEffect::of_row(start).unwrap();
+        let hints = effect.summary();
         // As in `tools/annotations` of the same call. The record has the effect of the call without a key.
         assert!(!hints.contains("not "), "{hints}");
         let note = start.circumstances.note.as_deref().unwrap();

@@ -10,7 +10,7 @@ use candor_server::store::{
 };
 use candor_server::testing::TestClient;
 use candor_server::tool::{JsonTool, ToolError};
-use candor_server::{Ctx, Engine, Server};
+use candor_server::{Ctx, RunningServer, Server};
 use serde_json::{Value, json};
 use tokio::sync::Semaphore;
 
@@ -154,7 +154,7 @@ impl Drop for File {
 }
 
 /// Where the record of a key of the test client stands.
-pub(crate) async fn state(engine: &Engine, tool: &str, key: &str) -> StateKind {
+pub(crate) async fn state(engine: &RunningServer, tool: &str, key: &str) -> StateKind {
     let store = engine.store().expect("a ledger");
     let found = store.find(&id("tester", tool, key)).await.unwrap();
     let seen = found.and_then(|entry| entry.seen);
@@ -162,7 +162,7 @@ pub(crate) async fn state(engine: &Engine, tool: &str, key: &str) -> StateKind {
 }
 
 /// Waits until the record stands there.
-pub(crate) async fn comes_to(engine: &Engine, tool: &str, key: &str, wanted: StateKind) {
+pub(crate) async fn comes_to(engine: &RunningServer, tool: &str, key: &str, wanted: StateKind) {
     soon(async {
         while state(engine, tool, key).await != wanted {
             tokio::time::sleep(Duration::from_millis(2)).await;
@@ -179,7 +179,7 @@ pub(crate) fn id(principal: &str, tool: &str, key: &str) -> RecordId {
 }
 
 /// All rows of the audit, the earliest first.
-pub(crate) async fn rows(engine: &Engine) -> Vec<AuditRow> {
+pub(crate) async fn rows(engine: &RunningServer) -> Vec<AuditRow> {
     let page = Page { from: None, most: 10_000, order: Order::Oldest };
     engine.store().expect("a ledger").rows(Filter::default(), page).await.unwrap().items
 }

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use candor_server::desk::find::find;
+use candor_operator::find_operation;
 use candor_server::protocol::Revision;
 use candor_server::protocol::types::ToolAnnotations;
 use candor_server::store::{Filter, LedgerLimits, Page, StateKind};
 use candor_server::testing::TestClient;
 use candor_server::tool::{Idempotency, JsonTool, ToolError, code};
-use candor_server::{Ctx, Engine};
+use candor_server::{Ctx, RunningServer};
 use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
@@ -184,7 +184,7 @@ async fn keyed_call_survives_cancellation_over_stdio() {
 #[tokio::test]
 async fn keyed_call_survives_the_end_of_stdio_input() {
     let work = Work::new();
-    let engine: Engine =
+    let engine: RunningServer =
         remembering().tool(work.waiting("act")).limits(|l| l.drain = A_MOMENT).build().unwrap();
     let mut client = lines::Client::connect(&engine);
     client.send(&line(1, false)).await;
@@ -392,9 +392,9 @@ async fn key_equal_to_the_id_of_another_call_is_a_separate_call() {
     for shown in [&digits[..8], &digits[..12], &digits[..]] {
         let other = named(shown).await;
         assert_ne!(other, id);
-        assert_eq!(find(&**store, shown).await.unwrap().id, id, "{shown}");
-        let by_id = find(&**store, &other.digest().to_string()).await.unwrap();
+        assert_eq!(find_operation(&**store, shown).await.unwrap().id, id, "{shown}");
+        let by_id = find_operation(&**store, &other.digest().to_string()).await.unwrap();
         assert_eq!(by_id.id, other);
     }
-    assert_eq!(find(&**store, "first").await.unwrap().id, id);
+    assert_eq!(find_operation(&**store, "first").await.unwrap().id, id);
 }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use candor_server::protocol::Era;
-use candor_server::{Engine, Server};
+use candor_server::{RunningServer, Server};
 use serde_json::{Value, json};
 
 use crate::common::{CAPABILITIES_KEY, Events, SERVER_INFO_KEY, Session, Site, initialize, modern};
@@ -15,7 +15,7 @@ const SHORT: Duration = Duration::from_millis(10);
 /// A client that is connected.
 pub(crate) struct Peer<'a> {
     pub(crate) era: Era,
-    pub(crate) engine: &'a Engine,
+    pub(crate) engine: &'a RunningServer,
     way: Way<'a>,
     /// What it says that it can do.
     capabilities: Value,
@@ -93,7 +93,7 @@ impl<'a> Peer<'a> {
 
     /// Over pipes that hold this many bytes.
     pub(crate) async fn over_stdio(
-        engine: &'a Engine,
+        engine: &'a RunningServer,
         era: Era,
         capabilities: &Value,
         bytes: usize,
@@ -108,7 +108,7 @@ impl<'a> Peer<'a> {
         Self::new(era, engine, Way::Lines(client), capabilities)
     }
 
-    fn new(era: Era, engine: &'a Engine, way: Way<'a>, capabilities: &Value) -> Self {
+    fn new(era: Era, engine: &'a RunningServer, way: Way<'a>, capabilities: &Value) -> Self {
         let capabilities = capabilities.clone();
         Self { era, engine, way, capabilities, asked: 0, stream: None, listening: None }
     }

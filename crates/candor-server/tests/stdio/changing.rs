@@ -3,7 +3,7 @@
 use candor_server::protocol::types::{Resource, ResourceContents};
 use candor_server::resource::ResourceSet;
 use candor_server::tool::{ToolSet, provider_fn};
-use candor_server::{Engine, Server};
+use candor_server::{RunningServer, Server};
 use serde_json::{Value, json};
 
 use crate::client::{Client, cancelled, code, modern, notification, request};
@@ -11,7 +11,7 @@ use crate::client::{Client, cancelled, code, modern, notification, request};
 const WATCHED: &str = "memo:///today";
 
 /// A server whose tools may change and whose memo can be watched.
-fn engine() -> Engine {
+fn engine() -> RunningServer {
     let memo =
         |uri, _| async move { Ok(vec![ResourceContents::of_text(uri, "text/plain", "Buy milk")]) };
     let resources = ResourceSet::new()
@@ -81,7 +81,7 @@ fn tag(id: u64) -> Value {
     json!({"io.modelcontextprotocol/subscriptionId": id})
 }
 
-async fn listening(engine: &Engine, id: u64) -> Client {
+async fn listening(engine: &RunningServer, id: u64) -> Client {
     let mut client = Client::connect(engine);
     client.send(&listen(id)).await;
     let honoured = json!({"toolsListChanged": true, "resourceSubscriptions": [WATCHED]});

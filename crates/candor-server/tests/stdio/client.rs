@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use candor_server::protocol::Principal;
 use candor_server::transport::stdio;
-use candor_server::{Engine, Server};
+use candor_server::{RunningServer, Server};
 use serde_json::{Value, json};
 use tokio::io::{AsyncBufReadExt, AsyncReadExt, AsyncWriteExt, BufReader, DuplexStream, duplex};
 use tokio::task::JoinHandle;
@@ -28,12 +28,12 @@ impl Client {
         Self::connect(&server.build().unwrap())
     }
 
-    pub(crate) fn connect(engine: &Engine) -> Self {
+    pub(crate) fn connect(engine: &RunningServer) -> Self {
         Self::connect_through(engine, 64 * 1024)
     }
 
     /// A connection whose pipes hold this many bytes.
-    pub(crate) fn connect_through(engine: &Engine, bytes: usize) -> Self {
+    pub(crate) fn connect_through(engine: &RunningServer, bytes: usize) -> Self {
         let (input, server_input) = duplex(bytes);
         let (output, server_output) = duplex(bytes);
         let engine = engine.clone();

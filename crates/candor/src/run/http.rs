@@ -10,7 +10,7 @@ use axum::Router;
 use axum::http::{StatusCode, Uri};
 use axum::routing::get;
 use candor_console::Console;
-use candor_server::Engine;
+use candor_server::RunningServer;
 use candor_server::auth::BearerTokens;
 use candor_server::transport::http::{AllowedHosts, Http, PublicUrl, endpoint};
 use tokio::net::TcpListener;
@@ -28,7 +28,7 @@ const PORTS_TRIED: u16 = 100;
 
 /// Serves until the stop signal. `telling` runs the message about a slow shutdown, until the set is dropped.
 pub(super) async fn serve(
-    engine: Engine,
+    engine: RunningServer,
     args: &ServeArgs,
     mut serving: Serving,
     telling: &mut JoinSet<()>,
@@ -138,7 +138,7 @@ async fn tell_of_drain(drain: Duration) {
 }
 
 /// Returns all routes, at the root and, for proxies that keep the public path, under that path.
-fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> Router {
+fn app(engine: &RunningServer, http: Http, console: Option<Console>, prefix: &str) -> Router {
     let ready = engine.clone();
     let mut routes = Router::new()
         .route("/mcp", endpoint(engine.clone(), http))
@@ -152,7 +152,7 @@ fn app(engine: &Engine, http: Http, console: Option<Console>, prefix: &str) -> R
 }
 
 /// Returns 503 while the server is stopping or its ledger is unavailable: no new requests should arrive.
-fn readiness(engine: &Engine) -> (StatusCode, &'static str) {
+fn readiness(engine: &RunningServer) -> (StatusCode, &'static str) {
     if engine.is_stopping() {
         (StatusCode::SERVICE_UNAVAILABLE, "stopping")
     } else if engine.store().is_some_and(|store| store.check().is_err()) {

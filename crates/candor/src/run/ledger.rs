@@ -5,9 +5,8 @@ use std::io::{ErrorKind, Write as _};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use candor_server::store::{LedgerAddress, LedgerLimits, Options, StoreError, default_path};
-
 use super::args::{ServeArgs, in_file, read};
+use crate::store::{LedgerAddress, LedgerLimits, Options, StoreError, default_path, open_address};
 use crate::{AskLevel, Error, Result, Secret, Server};
 
 /// The value of `--ledger` for a server without a ledger.
@@ -19,7 +18,8 @@ pub(super) fn attach(server: Server, args: &ServeArgs) -> Result<Server> {
     let opened =
         place(args.ledger.as_deref()).map_err(|problem| (None, problem)).and_then(|place| {
             let Some(place) = place else { return Ok(None) };
-            match place.open(Options { rules: rules(args), ..Options::default() }) {
+            let options = Options { rules: rules(args), ..Options::default() };
+            match open_address(&place, options) {
                 Ok(store) => Ok(Some((place, store))),
                 Err(problem) => Err((Some(place), problem)),
             }

@@ -3,7 +3,7 @@
 use std::fmt;
 use std::io::IsTerminal as _;
 
-use candor_server::desk::shown::shown;
+use candor_protocol::shown::shown;
 use tracing::field::Field;
 use tracing_subscriber::field::MakeExt as _;
 use tracing_subscriber::filter::{LevelFilter, Targets};

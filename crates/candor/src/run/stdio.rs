@@ -2,7 +2,7 @@
 
 use std::io::{self, IsTerminal as _, Write};
 
-use candor_server::Engine;
+use candor_server::RunningServer;
 #[cfg(unix)]
 use candor_server::auth::UID;
 #[cfg(not(unix))]
@@ -20,7 +20,7 @@ use crate::Result;
 const PIPE: usize = 64 * 1024;
 
 pub(super) async fn serve(
-    engine: &Engine,
+    engine: &RunningServer,
     stop: impl Future<Output = ()> + Send + 'static,
 ) -> Result<()> {
     let stdout = take_stdout()?;

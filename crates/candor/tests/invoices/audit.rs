@@ -1,8 +1,7 @@
 //! What is written down of every call: what it may do, and who has let it.
 
-use candor::desk::find::find;
-use candor::desk::when;
 use candor::hints::{DeclaredHints, Effect, Hints};
+use candor::operator::{RecordedEffect, find_operation, when};
 use candor::store::{
     ApprovalChannel, AuditContext, AuditRow, Event, Filter, Options, Order, Page, Review,
 };
@@ -35,6 +34,11 @@ async fn hints(client: &Client, tool: &str, arguments: &Value) -> String {
     declared.effective().hints.summary()
 }
 
+/// The effect of a row, in words.
+fn effect(row: &AuditRow) -> Option<String> {
+    RecordedEffect::of_row(row).map(|effect| effect.summary().into_owned())
+}
+
 /// The rows of each call have its whole set of hints; `--audit all` those of reads, too.
 #[tokio::test]
 async fn every_call_records_its_hints() {
@@ -65,13 +69,9 @@ async fn every_call_records_its_hints() {
         assert_eq!((&*start.event, &*complete.event), ("start", "complete"));
         // With its key, a call may be repeated safely.
         let adds = Hints::ADDS.idempotent().closed_world().summary();
-        assert_eq!(start.circumstances.hints.as_deref(), Some(&*adds));
-        let written: Vec<_> = others
-            .iter()
-            .map(|row| {
-                (row.scope.tool.clone(), row.circumstances.hints.as_deref().map(str::to_owned))
-            })
-            .collect();
+        assert_eq!(effect(start), Some(adds));
+        let written: Vec<_> =
+            others.iter().map(|row| (row.scope.tool.clone(), effect(row))).collect();
         assert_eq!(written, wanted);
         let last = others.last().unwrap();
         assert_eq!((&*last.event, last.outcome), ("refused", None));
@@ -112,9 +112,9 @@ async fn replay_is_a_durable_audit_row() {
 /// The operation with this key, as history shows it.
 async fn shown(shop: &Shop, key: &str) -> (String, Value) {
     let ledger = shop.ledger(Options::default());
-    let operation = find(&*ledger, key).await.unwrap();
+    let operation = find_operation(&*ledger, key).await.unwrap();
     let full = serde_json::from_str(&operation.full_json(when::now())).unwrap();
-    (operation.words().to_owned(), full)
+    (operation.label().to_owned(), full)
 }
 
 #[tokio::test]
@@ -183,7 +183,7 @@ async fn start_row_records_the_reviewer_and_the_channel() {
             let row = |event: &str| rows.iter().find(|row| row.event == event);
             let deletes = Hints::DELETES.closed_world().summary();
             let ask = row("ask").expect("a question");
-            assert_eq!(ask.circumstances.hints.as_deref(), Some(&*deletes));
+            assert_eq!(effect(ask), Some(deletes.clone()));
             let decide = row("decide").expect("a decision");
             let by = decide.by.clone().expect("a reviewer");
             assert_eq!(by == "olga", via == ApprovalChannel::Operator, "{by}");
@@ -194,7 +194,7 @@ async fn start_row_records_the_reviewer_and_the_channel() {
                 Some(start) => {
                     assert!(allows, "{kind}: {start:?}");
                     assert_eq!((start.by.as_ref(), start.via), (Some(&by), Some(via)), "{kind}");
-                    assert_eq!(start.circumstances.hints.as_deref(), Some(&*deletes));
+                    assert_eq!(effect(start), Some(deletes));
                 }
                 None => assert!(!allows, "{kind}: {rows:?}"),
             }

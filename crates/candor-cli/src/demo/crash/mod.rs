@@ -13,7 +13,8 @@ use std::fmt::{Debug, Display};
 use std::path::Path;
 use std::time::Duration;
 
-use candor::desk::{self, ReportedResult, StateWord, find::find};
+use candor::operator::{self, ReportedResult, StateWord, find_operation};
+use candor::store::open_address;
 use candor_ledger::{RecordState, Resolution, Store};
 use serde_json::json;
 
@@ -34,7 +35,7 @@ const OPERATOR: &str = "operator";
 pub(super) async fn tell(world: &Path, keep: bool, json: bool) -> candor::Result<()> {
     let till = Till::at(world).map_err(candor::Error::new)?;
     let (place, options) = server::ledger(world);
-    let store = place.open(options).map_err(candor::Error::new)?;
+    let store = open_address(&place, options).map_err(candor::Error::new)?;
     let mut story = Story::new(json);
 
     // Charge the card, then kill the server.
@@ -150,14 +151,20 @@ async fn answered(caller: &Caller) -> candor::Result<CallerReport> {
 
 /// Resolves the operation as `candor history resolve` does.
 async fn resolve(ledger: &dyn Store, result: &str) -> candor::Result<()> {
-    let operation = find(ledger, KEY).await.map_err(candor::Error::new)?;
+    let operation = find_operation(ledger, KEY).await.map_err(candor::Error::new)?;
     if !matches!(operation.state(), Some(RecordState::Indeterminate { .. })) {
-        return Err(unexpected("an unknown outcome", operation.words()));
+        return Err(unexpected("an unknown outcome", operation.label()));
     }
     let outcome = ReportedResult::Json(result).outcome(false).map_err(candor::Error::new)?;
-    desk::resolve(ledger, &operation, OPERATOR, Resolution::Done(outcome), "candor demo --crash")
-        .await
-        .map_err(candor::Error::new)
+    operator::resolve(
+        ledger,
+        &operation,
+        OPERATOR,
+        Resolution::Done(outcome),
+        "candor demo --crash",
+    )
+    .await
+    .map_err(candor::Error::new)
 }
 
 /// Ends the server as a power cut would.

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use candor::prelude::*;
 use candor::run::ServeArgs;
-use candor::store::{LedgerAddress, LedgerLimits, Options};
+use candor::store::{LedgerAddress, LedgerLimits, Options, open_existing};
 use rusqlite::{Connection, Row, params};
 
 /// The lease of a server. The default of 30 seconds is too long for a demo.
@@ -113,7 +113,7 @@ pub(crate) async fn serve(world: &Path, never_answer: bool) -> candor::Result<()
     args.ledger = Some("none".to_owned());
     // A server that starts after its folder was removed must not create a new ledger.
     let (place, options) = ledger(world);
-    let store = place.open_existing(options).map_err(candor::Error::new)?;
+    let store = open_existing(&place, options).map_err(candor::Error::new)?;
     Server::new("candor-demo-crash", env!("CARGO_PKG_VERSION"))
         .ledger(store)
         .state(Till::at(world).map_err(candor::Error::new)?)

@@ -3,7 +3,7 @@
 use std::fmt::Arguments;
 use std::io;
 
-use candor::desk::shown::shown;
+use candor::operator::shown::shown;
 use serde_json::{Map, Value};
 
 use crate::out::Out;

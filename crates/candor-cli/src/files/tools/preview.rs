@@ -3,8 +3,8 @@
 //! Each plan is bound to the file that would be lost or moved: its inode, its size, its times, and the content that the preview
 //! read. An approval is void if the file has changed since.
 
-use candor::desk::shown::cut;
 use candor::files::{Entry, FileError, Kind, Overwrite, Root, RootedPath, media_type};
+use candor::operator::shown::cut;
 use candor::prelude::*;
 use candor::tool::Plan;
 

@@ -1,23 +1,24 @@
-//! The OpenAPI document of this API, generated from the table of operations, the guard, and the current tools.
-
-mod table;
+//! The OpenAPI document of this API, generated from the route table and the current tools.
 
 use std::sync::Arc;
 
 use axum::response::Response;
 use bytes::Bytes;
+use candor_server::RunningServer;
 use candor_server::protocol::types::Tool as Definition;
-use candor_server::{Catalogue, Engine};
 use serde_json::{Map, Value, json};
 
-use super::{tag, tagged, tools};
+use super::body::view;
+use super::{refused, tag, tagged};
 use crate::Inner;
-use crate::guard::{self, Access};
+use crate::access::Access;
+use crate::operation::{
+    Answer, BAD, BodyKind, CALLED, Content, NO_SUCH, NO_SUCH_TOOL, NOT_JSON, Operation, Parameter,
+    TOO_LARGE, UNAVAILABLE, problem,
+};
 use crate::problem::Problem;
-use crate::room::{self, Needs};
-use crate::route::{Route, encoded};
-use crate::serve::ConsoleRequest;
-use table::{Answer, BodyKind, Content, OPERATIONS, Operation, Parameter};
+use crate::request::ConsoleRequest;
+use crate::route::{Backend, Route, encoded};
 
 /// The JSON schemas of bodies, by name. Data, not code: `json!` would add seconds to every build.
 const SHAPES: &str = include_str!("shapes.json");
@@ -25,20 +26,24 @@ const SHAPES: &str = include_str!("shapes.json");
 pub(crate) async fn answer(
     console: &Arc<Inner>,
     asked: &ConsoleRequest,
+    routes: &[Route],
 ) -> Result<Response, Problem> {
-    let catalogue = match &console.engine {
-        Some(_) => Some(tools::catalogue(console, asked).await?),
-        None => None,
+    let view = console.engine.as_ref().map(|_| view(console, asked)).transpose()?;
+    let tools = match (&view, &console.engine) {
+        (Some(view), Some(engine)) => {
+            view.published_tools(engine.listing()).await.map_err(refused::problem)?
+        }
+        _ => Vec::new(),
     };
-    let tools = catalogue.as_ref().map(Catalogue::list).unwrap_or_default();
     let mut document = Document::new(console, &asked.base);
-    for operation in OPERATIONS {
-        document.add(operation);
-    }
+    let described = || routes.iter().filter_map(|route| Some((route, route.operation.as_ref()?)));
+    described().for_each(|row| document.add(row));
     for tool in &tools {
-        let preview =
-            catalogue.as_ref().and_then(|all| all.find(&tool.name)?.preview.map(str::to_owned));
-        document.add_tool(tool, preview.is_some());
+        let has_preview = match &view {
+            Some(view) => view.tool(&tool.name).await.is_ok_and(|tool| tool.preview.is_some()),
+            None => false,
+        };
+        document.add_tool(described(), tool, has_preview);
     }
     let text = Bytes::from(document.0.to_string());
     Ok(tagged(&asked.parts.headers, &tag(&text), text))
@@ -50,7 +55,7 @@ impl Document {
     fn new(console: &Inner, base: &str) -> Self {
         let version = console.engine.as_ref().map_or_else(
             || env!("CARGO_PKG_VERSION").to_owned(),
-            |engine: &Engine| engine.about().info.version,
+            |engine: &RunningServer| engine.about().info.version,
         );
         Self(json!({
             "openapi": "3.1.0",
@@ -66,67 +71,64 @@ impl Document {
         }))
     }
 
-    fn add(&mut self, operation: &Operation) {
-        let described = describe(operation, operation.parameters.iter(), operation.body);
-        self.0["paths"][operation.path][operation.method] = described;
+    fn add(&mut self, (route, operation): (&Route, &Operation)) {
+        let described = describe(route, operation, operation.parameters.iter(), operation.body);
+        self.insert(route.path, route.method, described);
+    }
+
+    fn insert(&mut self, path: &str, method: &str, described: Value) {
+        self.0["paths"][path][method.to_ascii_lowercase()] = described;
     }
 
     /// Adds the rows of a tool again, with its real name and schema: generated clients and fuzzers need them.
-    fn add_tool(&mut self, tool: &Definition, has_preview: bool) {
+    fn add_tool<'a>(
+        &mut self,
+        rows: impl Iterator<Item = (&'a Route, &'a Operation)>,
+        tool: &Definition,
+        has_preview: bool,
+    ) {
         let key = component(&tool.name);
         let mut schema =
             serde_json::from_str(tool.input_schema.get()).unwrap_or_else(|_| json!({}));
         anchor(&mut schema, &format!("#/components/schemas/{key}"));
         self.0["components"]["schemas"][&key] = schema;
-        for row in OPERATIONS.iter().filter(|row| row.path.starts_with("/tools/{name}")) {
-            if row.id == "previewCall" && !has_preview {
+        for (route, operation) in rows.filter(|(route, _)| route.path.starts_with("/tools/{name}"))
+        {
+            if operation.id == "previewCall" && !has_preview {
                 continue;
             }
-            let others = row.parameters.iter().filter(|parameter| parameter.place != "path");
-            let mut described = describe(row, others, row.body.map(|_| key.as_str()));
-            described["operationId"] = format!("{}.{key}", row.id).into();
-            let path = row.path.replace("{name}", &encoded(&tool.name));
-            self.0["paths"][path][row.method] = described;
+            let others = operation.parameters.iter().filter(|parameter| parameter.place != "path");
+            let shape = operation.body.map(|_| key.as_str());
+            let mut described = describe(route, operation, others, shape);
+            described["operationId"] = format!("{}.{key}", operation.id).into();
+            let path = route.path.replace("{name}", &encoded(&tool.name));
+            self.insert(&path, route.method, described);
         }
     }
 }
 
 fn describe<'a>(
+    route: &Route,
     operation: &Operation,
     parameters: impl Iterator<Item = &'a Parameter>,
     body: Option<&str>,
 ) -> Value {
     let mut answers = Map::new();
-    for answer in operation.answers {
-        answers.insert(answer.status.to_string(), content(answer));
+    for answer in operation.answers.iter().copied().chain(implied(route, operation)) {
+        answers.entry(answer.status.to_string()).or_insert_with(|| content(&answer));
     }
-    let mut security = json!([{"bearer": []}]);
-    let route = sample(operation);
-    match guard::access(&route) {
-        Access::Anybody => security = json!([]),
+    answers.insert("default".to_owned(), content(&problem(0, "Any other error.")));
+    let security = match route.access {
+        Access::Anyone => json!([]),
         // Anonymous access, unless the server authenticates its callers.
-        Access::Caller => security = json!([{}, {"bearer": []}]),
-        Access::Known | Access::Operator => {}
-    }
-    let problem = |words| content(&Answer { status: 0, words, content: Content::Problem });
-    for (status, words) in
-        [("401", "The caller is unknown."), ("403", "The caller lacks permission.")]
-    {
-        answers.entry(status).or_insert_with(|| problem(words));
-    }
-    if room::needs(&route) != Needs::Nothing {
-        let share = "The caller reached its limit of concurrent requests.";
-        for (status, words) in
-            [("429", share), ("503", "The server reached its limit of concurrent requests.")]
-        {
-            answers.entry(status).or_insert_with(|| problem(words));
-        }
-    }
-    answers.insert("default".to_owned(), problem("Any other error."));
+        Access::Caller => json!([{}, {"bearer": []}]),
+        Access::Authenticated | Access::Operator => json!([{"bearer": []}]),
+    };
+    let tag = route.path.split('/').nth(1).filter(|first| *first != "openapi.json");
     let mut described = json!({
         "operationId": operation.id,
         "summary": operation.summary,
-        "tags": [operation.tag],
+        "tags": [tag.unwrap_or("about")],
         "security": security,
         "parameters": parameters.map(parameter).collect::<Value>(),
         "responses": answers,
@@ -137,10 +139,31 @@ fn describe<'a>(
     described
 }
 
-/// Returns a route of the operation.
-fn sample(operation: &Operation) -> Route {
-    let path = operation.path.replace("{name}", "x").replace("{id}", "x");
-    Route::read(&path, operation.method == "post").unwrap_or(Route::OpenApi)
+/// Returns the responses that follow from what the route needs. A description may have others for the same status.
+fn implied(route: &Route, operation: &Operation) -> Vec<Answer> {
+    let mut answers = Vec::new();
+    if route.runs {
+        answers.extend(CALLED);
+    }
+    if operation.body.is_some() || !operation.parameters.is_empty() {
+        answers.push(BAD);
+    }
+    if route.path.contains("{name}") {
+        answers.push(NO_SUCH_TOOL);
+    }
+    if route.backend == Backend::Ledger {
+        answers.extend([NO_SUCH, UNAVAILABLE]);
+    }
+    if operation.body.is_some() {
+        answers.extend([TOO_LARGE, NOT_JSON]);
+    }
+    answers.push(problem(401, "The caller is unknown."));
+    answers.push(problem(403, "The caller lacks permission."));
+    if route.slot.is_some() {
+        answers.push(problem(429, "The caller reached its limit of concurrent requests."));
+        answers.push(problem(503, "The server reached its limit of concurrent requests."));
+    }
+    answers
 }
 
 fn parameter(parameter: &Parameter) -> Value {
@@ -221,66 +244,6 @@ fn anchor(schema: &mut Value, root: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::serve;
-
-    #[test]
-    fn every_openapi_operation_is_served_with_its_method() {
-        for row in OPERATIONS {
-            let path = row.path.replace("{name}", "x").replace("{id}", "x");
-            let route = Route::read(&path, row.method == "post").unwrap();
-            let allowed = serve::allowed(&route);
-            let method = row.method.to_uppercase();
-            assert!(allowed.split(", ").any(|one| one == method), "{path}: {allowed}");
-            for name in row.path.split('{').skip(1).filter_map(|rest| rest.split('}').next()) {
-                let is_it = |p: &&Parameter| p.place == "path" && p.name == name && p.required;
-                assert_eq!(row.parameters.iter().filter(is_it).count(), 1, "{path}");
-            }
-        }
-    }
-
-    #[test]
-    fn every_api_route_has_an_openapi_operation() {
-        // A new kind of route does not compile here until it is classified.
-        fn is_api(route: &Route) -> bool {
-            match route {
-                Route::Home | Route::Session | Route::Asset(_) | Route::Page(_) => false,
-                Route::Tools
-                | Route::Tool(_)
-                | Route::Verb(..)
-                | Route::Resources(_)
-                | Route::Approvals
-                | Route::ApprovalEvents
-                | Route::Approval(_)
-                | Route::Decision(..)
-                | Route::Grants
-                | Route::Grant(_)
-                | Route::History
-                | Route::Export
-                | Route::Operation(_)
-                | Route::Resolve(_)
-                | Route::OpenApi => true,
-            }
-        }
-        let rows: Vec<Route> = OPERATIONS.iter().map(sample).collect();
-        assert!(rows.iter().all(is_api));
-        // 12 routes without inner kinds, four verbs, four for resources, two decisions: each once.
-        let kinds: std::collections::HashSet<String> =
-            rows.iter().map(|route| format!("{route:?}")).collect();
-        assert_eq!((kinds.len(), rows.len()), (22, 22));
-    }
-
-    #[test]
-    fn every_openapi_shape_exists_and_is_used() {
-        let shapes: Map<String, Value> = serde_json::from_str(SHAPES).unwrap();
-        let rows = OPERATIONS.iter().map(|row| describe(row, row.parameters.iter(), row.body));
-        let all = rows.map(|row| row.to_string()).collect::<String>() + SHAPES;
-        let referred: std::collections::HashSet<&str> = all
-            .split("#/components/schemas/")
-            .skip(1)
-            .filter_map(|rest| rest.split('"').next())
-            .collect();
-        assert_eq!(referred, shapes.keys().map(String::as_str).collect());
-    }
 
     #[test]
     fn openapi_schema_names_are_valid_and_unique() {

@@ -8,7 +8,6 @@
 //! bounds small bodies. A large body takes capacity for its whole length at once, in order, before the rest is read. It keeps the
 //! capacity until the request has ended, because its content is held until then.
 
-use std::fmt;
 use std::future::poll_fn;
 use std::pin::pin;
 use std::sync::Arc;
@@ -21,110 +20,78 @@ use candor_protocol::Principal;
 use http_body_util::BodyExt as _;
 use hyper::body::Body as _;
 
-use crate::limits::Limits;
-use crate::room::{AtCapacity, Capacity, Slot};
+use super::rejection::Rejection;
+use candor_engine::Limits;
+use candor_engine::{Capacity, Slot};
 
 /// Up to this size a body is small.
 const SMALL: usize = 64 * 1024;
 
-/// Reads bodies. Large ones wait for capacity.
-pub struct Bodies {
-    rooms: Arc<Capacity>,
-    shared: bool,
+/// Reads bodies within these limits. Large ones wait for capacity.
+#[derive(Debug)]
+pub(super) struct Bodies {
     most: usize,
     time: Duration,
 }
 
 /// A body. A large one holds its slots until it is dropped.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct HeldBody {
     /// The whole body.
     pub bytes: Bytes,
     /// The slots. Code that holds the body's content for longer must hold them, too.
-    pub room: Option<Arc<Slot>>,
-}
-
-/// Why a body was not read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum BodyError {
-    /// It exceeds the maximum size.
-    TooLarge {
-        /// The maximum, in bytes.
-        most: usize,
-    },
-    /// The client disconnected, or sent an invalid body.
-    BrokeOff,
-    /// It did not come in time.
-    TookTooLong,
-    /// The server had no capacity for it in time.
-    NoRoom,
-    /// This caller has used up its share of the capacity.
-    NoShare,
+    pub slot: Option<Arc<Slot>>,
 }
 
 impl Bodies {
-    /// Creates a reader with these limits and this capacity. `shared`: callers are told apart, and one principal gets at most half.
-    #[must_use]
-    pub fn new(limits: &Limits, rooms: Arc<Capacity>, shared: bool) -> Self {
-        let (most, time) = (limits.message_bytes, limits.body_time);
-        Self { rooms, shared, most, time }
+    pub(super) fn new(limits: &Limits) -> Self {
+        Self { most: limits.message_bytes, time: limits.body_time }
     }
 
     /// Reads a body. The client has [`Limits::body_time`] for the small part, and again for the rest once there is capacity for it.
-    ///
-    /// # Errors
-    /// Why the body was not read.
-    pub async fn read(&self, body: Body, principal: &Principal) -> Result<HeldBody, BodyError> {
+    /// `of`: the principal whose share it counts in, if callers are told apart.
+    pub(super) async fn read(
+        &self,
+        body: &mut Body,
+        capacity: &Capacity,
+        of: Option<&Principal>,
+    ) -> Result<HeldBody, Rejection> {
         let (most, time) = (self.most, self.time);
         let length =
             body.size_hint().exact().map(|said| usize::try_from(said).unwrap_or(usize::MAX));
         if length.is_some_and(|length| length > most) {
-            return Err(BodyError::TooLarge { most });
+            return Err(Rejection::TooLarge { most });
         }
         let mut reading = BodyReader::of(body);
         if reading.goes_on(SMALL.min(most), time).await? == ReadEnd::End {
-            return Ok(HeldBody { bytes: reading.whole(), room: None });
+            return Ok(HeldBody { bytes: reading.whole(), slot: None });
         }
         if reading.len > most {
-            return Err(BodyError::TooLarge { most });
+            return Err(Rejection::TooLarge { most });
         }
         // Without a declared length, the body may have the maximum size.
-        let (wanted, of) = (length.unwrap_or(most), self.shared.then_some(principal));
-        let room = match self.rooms.body(of, wanted, time).await {
-            Ok(taken) => Some(taken),
-            Err(AtCapacity::Everybody) => return Err(BodyError::NoRoom),
-            Err(AtCapacity::Caller) => return Err(BodyError::NoShare),
-        };
+        let slot = capacity.body(of, length.unwrap_or(most), time).await;
+        let slot = slot.map_err(Rejection::BodyAtCapacity)?;
         match reading.goes_on(most, time).await? {
-            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), room: room.map(Arc::new) }),
-            ReadEnd::More => Err(BodyError::TooLarge { most }),
+            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), slot: Some(Arc::new(slot)) }),
+            ReadEnd::More => Err(Rejection::TooLarge { most }),
         }
     }
 
     /// Reads a body of a caller that is not known yet, and so gets no capacity. The body must be small.
-    ///
-    /// # Errors
-    /// Why the body was not read.
-    pub async fn read_small(&self, body: Body) -> Result<HeldBody, BodyError> {
+    pub(super) async fn read_small(&self, body: &mut Body) -> Result<HeldBody, Rejection> {
         let most = SMALL.min(self.most);
         let mut reading = BodyReader::of(body);
         match reading.goes_on(most, self.time).await? {
-            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), room: None }),
-            ReadEnd::More => Err(BodyError::TooLarge { most }),
+            ReadEnd::End => Ok(HeldBody { bytes: reading.whole(), slot: None }),
+            ReadEnd::More => Err(Rejection::TooLarge { most }),
         }
     }
 }
 
-impl fmt::Debug for Bodies {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("Bodies").field("most", &self.most).finish_non_exhaustive()
-    }
-}
-
 /// A body while it is read.
-struct BodyReader {
-    body: Body,
+struct BodyReader<'a> {
+    body: &'a mut Body,
     /// Most bodies come in one piece, which is not copied.
     first: Bytes,
     /// The whole body, from the second piece on. Many tiny pieces take no more memory than their bytes.
@@ -139,18 +106,18 @@ enum ReadEnd {
     More,
 }
 
-impl BodyReader {
-    fn of(body: Body) -> Self {
+impl<'a> BodyReader<'a> {
+    fn of(body: &'a mut Body) -> Self {
         Self { body, first: Bytes::new(), whole: BytesMut::new(), len: 0 }
     }
 
     /// Reads until the body ends, or until more than `most` bytes were read.
-    async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<ReadEnd, BodyError> {
+    async fn goes_on(&mut self, most: usize, patience: Duration) -> Result<ReadEnd, Rejection> {
         let reading = async {
             while self.len <= most {
                 match self.body.frame().await {
                     None => return Ok(ReadEnd::End),
-                    Some(Err(_)) => return Err(BodyError::BrokeOff),
+                    Some(Err(_)) => return Err(Rejection::BrokenBody),
                     Some(Ok(frame)) => self.push(frame.into_data().unwrap_or_default()),
                 }
             }
@@ -161,7 +128,7 @@ impl BodyReader {
         match poll_fn(|cx| Poll::Ready(reading.as_mut().poll(cx))).await {
             Poll::Ready(reached) => reached,
             Poll::Pending => {
-                tokio::time::timeout(patience, reading).await.unwrap_or(Err(BodyError::TookTooLong))
+                tokio::time::timeout(patience, reading).await.unwrap_or(Err(Rejection::TooSlow))
             }
         }
     }

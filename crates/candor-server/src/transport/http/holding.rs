@@ -10,7 +10,7 @@ use axum::response::Response;
 use bytes::Bytes;
 use hyper::body::{Frame, SizeHint};
 
-use crate::response_capacity::SMALL;
+use candor_engine::SMALL;
 
 /// Holds a value until a response has been read, or its client is gone. A small, complete response holds nothing.
 ///

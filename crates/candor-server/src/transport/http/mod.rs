@@ -3,7 +3,7 @@
 //! The endpoint is an axum route that fits into any app:
 //!
 //! ```no_run
-//! # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+//! # async fn run(engine: candor_server::RunningServer) -> std::io::Result<()> {
 //! use candor_server::transport::http::{Http, endpoint};
 //!
 //! let app = axum::Router::new().route("/mcp", endpoint(engine, Http::default()));
@@ -14,14 +14,14 @@
 //!
 //! The endpoint itself checks `Host` and `Origin`, so the check applies wherever it is mounted.
 
-#![allow(clippy::result_large_err)] // a refusal is a response, and there is at most one per request
-
 mod body;
-mod guard;
+mod front;
 mod holding;
+mod hosts;
 mod legacy;
 mod modern;
 mod patience;
+mod rejection;
 mod replica;
 mod respond;
 mod serve;
@@ -33,31 +33,38 @@ use axum::body::Body;
 use axum::response::Response;
 use axum::routing::{MethodRouter, post};
 use candor_protocol::names::{header, method};
-use candor_protocol::rpc::{self, Incoming, Rejected, RequestId, decode_message, split_batch};
+use candor_protocol::rpc::{
+    Incoming, Rejected, Request as RpcRequest, RequestId, decode_message, split_batch,
+};
 use candor_protocol::{Era, Principal};
-use http::header::{ACCEPT, AUTHORIZATION, CONTENT_TYPE};
 use http::request::Parts;
-use http::{HeaderMap, HeaderName, HeaderValue, Request, StatusCode};
+use http::{HeaderMap, HeaderName, Request, StatusCode};
 
-use crate::admission::serial::SerialPosition;
-use crate::answer::Answer;
 use crate::auth::Authenticator;
-use crate::caller::era_of;
-use crate::engine::Engine;
-use crate::identity::{Claims, Identity};
+use crate::rpc;
+use crate::rpc::client::era_of;
+use crate::rpc::encode::answer::Answer;
+use crate::rpc::encode::error::unheld;
+use crate::running_server::RunningServer;
 use crate::session::Sessions;
+use candor_engine::SerialPosition;
+use candor_engine::{Claims, Identity};
 
-#[doc(hidden)] // for the console, which shares the capacity
-pub use crate::ledger::key::of_headers as idempotency_key;
 #[doc(hidden)]
-pub use crate::response_capacity::{ResponseCapacity, SMALL};
+pub use body::HeldBody;
 #[doc(hidden)]
-pub use crate::room::{AtCapacity, Capacity, Slot};
+pub use candor_engine::{AtCapacity, Capacity, Slot};
+#[doc(hidden)] // for the console, which shares the front and the capacity
+pub use candor_engine::{ResponseCapacity, SMALL};
 #[doc(hidden)]
-pub use body::{Bodies, BodyError, HeldBody};
-pub use guard::{AllowedHosts, PublicUrl, PublicUrlError};
+pub use front::{
+    AdmittedRequest, Arrival, BodyNeed, Front, Reservation, SlotKind, idempotency_key,
+};
 #[doc(hidden)]
 pub use holding::hold;
+pub use hosts::{AllowedHosts, PublicUrl, PublicUrlError};
+#[doc(hidden)]
+pub use rejection::Rejection;
 pub use replica::Replica;
 pub use serve::serve;
 
@@ -87,15 +94,6 @@ pub struct Http {
     pub replica: Option<Replica>,
 }
 
-impl Http {
-    /// Returns true if callers are told apart, so that one caller gets at most half of the capacity. Without an authenticator all
-    /// callers are one, which may use all of it.
-    #[must_use]
-    pub fn tells_callers_apart(&self) -> bool {
-        self.authenticator.is_some()
-    }
-}
-
 // Header names of MCP, parsed once.
 static PROTOCOL_VERSION: HeaderName = HeaderName::from_static(header::PROTOCOL_VERSION);
 static SESSION_ID: HeaderName = HeaderName::from_static(header::SESSION_ID);
@@ -103,47 +101,19 @@ static METHOD: HeaderName = HeaderName::from_static(header::METHOD);
 static NAME: HeaderName = HeaderName::from_static(header::NAME);
 
 struct Endpoint {
-    engine: Engine,
-    http: Http,
+    engine: RunningServer,
+    front: Front,
+    replica: Option<Replica>,
     sessions: Sessions,
-    /// The capacity of the engine, because the engine may have other transports.
-    rooms: Arc<Capacity>,
-    /// Reads bodies within the same capacity.
-    bodies: Bodies,
 }
 
-/// What a request holds while it runs, and while its large response is read: its slot, and the slots of its body and its response.
-#[derive(Debug, Clone)]
-struct Held(Arc<RequestSlots>);
-
-#[derive(Debug)]
-struct RequestSlots {
-    _request: Slot,
-    body: Option<Arc<Slot>>,
-    response: ResponseCapacity,
-}
-
-impl Held {
-    fn new(request: Slot, body: Option<&Arc<Slot>>, response: ResponseCapacity) -> Self {
-        Self(Arc::new(RequestSlots { _request: request, body: body.cloned(), response }))
-    }
-
-    /// Returns the slots of the body, for tasks that may outlive the request.
-    fn body(&self) -> Option<Arc<Slot>> {
-        self.0.body.clone()
-    }
-
-    /// Returns the capacity for the response.
-    fn response(&self) -> ResponseCapacity {
-        self.0.response.clone()
-    }
-
+impl Reservation {
     /// Returns the answer if there is capacity to hold it until it is read, otherwise an error.
     fn answered(&self, id: &RequestId, answer: Answer) -> Answer {
         let bytes = answer.own_bytes();
-        match self.0.response.hold(bytes) {
+        match self.response().hold(bytes) {
             Ok(()) => answer,
-            Err(full) => Answer::error(Some(id), &full.unheld(bytes), true),
+            Err(full) => Answer::error(Some(id), &unheld(full, bytes), true),
         }
     }
 }
@@ -157,16 +127,12 @@ impl Held {
 /// let app: axum::Router = axum::Router::new().route("/assistant", endpoint(engine, Http::default()));
 /// # Ok::<(), candor_server::BuildError>(())
 /// ```
-pub fn endpoint(engine: Engine, mut http: Http) -> MethodRouter {
-    http.authenticator = http.authenticator.or_else(|| engine.authenticator().cloned());
-    let limits = engine.limits();
-    let endpoint = Arc::new(Endpoint {
-        sessions: Sessions::new(limits, http.tells_callers_apart()),
-        rooms: Arc::clone(engine.rooms()),
-        bodies: Bodies::new(limits, Arc::clone(engine.rooms()), http.tells_callers_apart()),
-        http,
-        engine,
-    });
+pub fn endpoint(engine: RunningServer, http: Http) -> MethodRouter {
+    let capacity = Arc::clone(engine.capacity());
+    let front = Front::new(&http, engine.authenticator(), engine.limits(), capacity)
+        .log_refusals_to(engine.refusals().clone());
+    let sessions = Sessions::new(engine.limits(), front.tells_callers_apart());
+    let endpoint = Arc::new(Endpoint { engine, front, replica: http.replica, sessions });
     let (posts, gets, deletes) = (endpoint.clone(), endpoint.clone(), endpoint);
     post(move |request| posts.post(request))
         .get(move |request| gets.stateful(request, legacy::get))
@@ -175,85 +141,70 @@ pub fn endpoint(engine: Engine, mut http: Http) -> MethodRouter {
 
 /// A request whose body has been read.
 struct Received {
-    request: rpc::Request,
+    request: RpcRequest,
     /// Its position in the order of arrival, if it may be a serial call.
     position: Option<SerialPosition>,
     claims: Claims,
 }
 
-/// A request that passed the checks of host and caller.
-struct AdmittedRequest {
-    principal: Principal,
-    claims: Claims,
-    parts: Parts,
-    body: Body,
-}
-
 impl Endpoint {
-    /// Returns the principal whose share its slots count in, if callers are told apart.
-    fn sharer<'a>(&self, principal: &'a Principal) -> Option<&'a Principal> {
-        self.http.tells_callers_apart().then_some(principal)
-    }
-
     async fn post(self: Arc<Self>, request: Request<Body>) -> Response {
         // Taken before the first await: serial calls run in the order in which requests arrive.
         let arrived = self.engine.arrive();
-        let AdmittedRequest { principal, claims, parts, body } = match self.admit(request).await {
-            Ok(admitted) => admitted,
-            Err(response) => return response,
+        let (head, body) = request.into_parts();
+        let mut arrival = match self.front.receive(head, body) {
+            Ok(arrival) => arrival,
+            Err(rejection) => return respond::rejected(&rejection, None),
         };
-        if let Err(response) = check_media_types(&parts.headers) {
-            return response;
-        }
-        let limits = self.engine.limits();
-        let HeldBody { bytes: body, room: place } = match self.bodies.read(body, &principal).await {
-            Ok(read) => read,
-            Err(unread) => return respond::unread(unread),
-        };
-        let depth = limits.depth;
-        let message = match split_batch(&body, depth) {
+        let AdmittedRequest { identity, body, .. } =
+            match self.admit(&mut arrival, BodyNeed::Message).await {
+                Ok(admitted) => admitted,
+                Err(rejection) => return respond::rejected(&rejection, None),
+            };
+        let (Identity { principal, claims }, head) = (identity, &arrival.head);
+        let depth = self.engine.limits().depth;
+        let message = match split_batch(&body.bytes, depth) {
             Ok(Some(batch)) => {
                 // Each message of the batch gets a position of its own.
                 drop(arrived);
-                let (batch, body) = (&batch[..], place.as_ref());
-                return legacy::post_batch(&self, (principal, claims), &parts, batch, body).await;
+                let (batch, slot) = (&batch[..], body.slot.as_ref());
+                return legacy::post_batch(&self, (principal, claims), head, batch, slot).await;
             }
-            Ok(None) => decode_message(&body, depth),
+            Ok(None) => decode_message(&body.bytes, depth),
             Err(rejected) => Err(rejected),
         };
         match message {
             Ok(Incoming::Request(request)) => {
-                let position = self.engine.keep_position(arrived, &request);
+                let position = rpc::keep_position(&self.engine, arrived, &request);
                 let received = Received { request, position, claims };
                 let request = &received.request;
-                let era = era_of(request, version_header(&parts.headers));
-                let of = self.sharer(&principal);
-                let room = if era == Era::Modern && request.method == method::LISTEN {
-                    self.rooms.stream(of)
-                } else {
-                    self.rooms.request(of)
+                let era = era_of(request, version_header(&head.headers));
+                let kind = match era == Era::Modern && request.method == method::LISTEN {
+                    true => SlotKind::Stream,
+                    false => SlotKind::Request,
                 };
-                let room = match room {
-                    Ok(taken) => {
-                        let response = ResponseCapacity::new(&self.rooms, of);
-                        Held::new(taken, place.as_ref(), response)
+                let slots = match self.front.slots(kind, &principal, body.slot.as_ref()) {
+                    Ok(slots) => slots,
+                    Err(full) => {
+                        return respond::rejected(&Rejection::AtCapacity(full), Some(&request.id));
                     }
-                    Err(full) => return respond::full(full, Some(&request.id)),
                 };
                 match era {
-                    Era::Modern => modern::post(&self, principal, &parts, received, room).await,
+                    Era::Modern => modern::post(&self, principal, head, received, slots).await,
                     Era::Legacy => {
-                        legacy::post_request(&self, principal, &parts, received, room).await
+                        legacy::post_request(&self, principal, head, received, slots).await
                     }
                 }
             }
             Ok(Incoming::Notification(notice)) => {
-                legacy::post_notification(&self, &principal, &parts, notice)
+                legacy::post_notification(&self, &principal, head, notice)
             }
             Ok(Incoming::Response(response)) => {
-                legacy::post_response(&self, &principal, &parts, response)
+                legacy::post_response(&self, &principal, head, response)
             }
-            Err(rejected) => reject(&rejected),
+            Err(Rejected { id, error }) => {
+                respond::error(StatusCode::BAD_REQUEST, id.as_ref(), &error)
+            }
         }
     }
 
@@ -263,80 +214,28 @@ impl Endpoint {
         request: Request<Body>,
         serve: fn(&Self, &Principal, &Parts) -> Response,
     ) -> Response {
-        match self.admit(request).await {
-            Ok(AdmittedRequest { principal, parts, .. }) => serve(&self, &principal, &parts),
-            Err(response) => response,
-        }
-    }
-
-    /// Accepts a request if it addresses this server and its principal is known.
-    async fn admit(&self, request: Request<Body>) -> Result<AdmittedRequest, Response> {
-        let (parts, body) = request.into_parts();
-        self.http
-            .hosts
-            .check(&parts)
-            .map_err(|problem| respond::problem(StatusCode::FORBIDDEN, problem))?;
-        let Identity { principal, claims } = match &self.http.authenticator {
-            None => Identity::new(Principal::anonymous()),
-            Some(authenticator) => {
-                authenticator.authenticate(&parts).await.map_err(|refused| {
-                    // A request without credentials is not a failed attempt.
-                    if parts.headers.contains_key(AUTHORIZATION) {
-                        self.rooms.log_refusal(&parts);
-                    }
-                    respond::unauthorized(refused)
-                })?
+        let (head, body) = request.into_parts();
+        let answered = match self.front.receive(head, body) {
+            Ok(mut arrival) => {
+                let admitted = self.admit(&mut arrival, BodyNeed::Nothing).await;
+                admitted.map(|request| serve(&self, &request.identity.principal, &arrival.head))
             }
+            Err(rejection) => Err(rejection),
         };
-        Ok(AdmittedRequest { principal, claims, parts, body })
+        answered.unwrap_or_else(|rejection| respond::rejected(&rejection, None))
     }
-}
 
-fn reject(rejected: &Rejected) -> Response {
-    respond::error(StatusCode::BAD_REQUEST, rejected.id.as_ref(), &rejected.error)
+    /// Admits a request without a slot, because only its message tells which one it needs.
+    async fn admit(
+        &self,
+        arrival: &mut Arrival,
+        body: BodyNeed,
+    ) -> Result<AdmittedRequest, Rejection> {
+        let identity = self.front.identify(&arrival.head).await?;
+        self.front.admit(arrival, identity, body, None).await
+    }
 }
 
 fn version_header(headers: &HeaderMap) -> Option<&str> {
     headers.get(&PROTOCOL_VERSION).and_then(|value| value.to_str().ok())
-}
-
-fn check_media_types(headers: &HeaderMap) -> Result<(), Response> {
-    let sent = headers.get(CONTENT_TYPE).map_or(&b""[..], HeaderValue::as_bytes);
-    let essence = sent.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
-    if !essence.eq_ignore_ascii_case(JSON.0) {
-        return Err(respond::problem(
-            StatusCode::UNSUPPORTED_MEDIA_TYPE,
-            "Content-Type must be application/json",
-        ));
-    }
-    let usual = headers.get(ACCEPT).is_some_and(|accept| accept == USUAL_ACCEPT);
-    if usual || accepts(headers, JSON) && accepts(headers, EVENTS) {
-        Ok(())
-    } else {
-        Err(respond::problem(
-            StatusCode::NOT_ACCEPTABLE,
-            "Accept must list application/json and text/event-stream",
-        ))
-    }
-}
-
-/// A media type: its full name, and its top-level type.
-struct MediaType(&'static [u8], &'static [u8]);
-
-const JSON: MediaType = MediaType(b"application/json", b"application");
-const EVENTS: MediaType = MediaType(b"text/event-stream", b"text");
-
-/// The exact header of nearly every client.
-const USUAL_ACCEPT: &str = "application/json, text/event-stream";
-
-/// Returns true if the client accepts a media type. Without an `Accept` header, it accepts all.
-fn accepts(headers: &HeaderMap, MediaType(name, group): MediaType) -> bool {
-    let mut lines = headers.get_all(ACCEPT).iter().peekable();
-    lines.peek().is_none()
-        || lines.flat_map(|line| line.as_bytes().split(|b| *b == b',')).any(|range| {
-            let range = range.split(|b| *b == b';').next().unwrap_or_default().trim_ascii();
-            range == b"*/*"
-                || range.eq_ignore_ascii_case(name)
-                || range.strip_suffix(b"/*").is_some_and(|sent| sent.eq_ignore_ascii_case(group))
-        })
 }

@@ -13,12 +13,14 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderName, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::{Endpoint, Held, METHOD, NAME, PROTOCOL_VERSION, Received, hold, respond, sse};
-use crate::exchange::TransportContext;
-use crate::ledger::key;
-use crate::mirror::{self, MirroredHeaders};
-use crate::outlet::Outlet;
-use crate::running::{OutgoingMessage, RunningRequest};
+use super::{
+    Endpoint, METHOD, NAME, PROTOCOL_VERSION, Received, Reservation, hold, idempotency_key,
+    respond, sse,
+};
+use crate::rpc::context::TransportContext;
+use crate::rpc::mirror::{self, MirroredHeaders};
+use crate::rpc::running::{OutgoingMessage, RunningRequest};
+use crate::stream::Outlet;
 
 /// Answers one modern request: with JSON if the answer is the only message, otherwise with events.
 pub(super) async fn post(
@@ -26,21 +28,21 @@ pub(super) async fn post(
     principal: Principal,
     parts: &Parts,
     received: Received,
-    room: Held,
+    slots: Reservation,
 ) -> Response {
     let Received { request, position, claims } = received;
     if let Err(error) = check_headers(&parts.headers, &request) {
         return respond::error(StatusCode::BAD_REQUEST, Some(&request.id), &error);
     }
-    let key_header = match key::of_headers(&parts.headers) {
+    let key_header = match idempotency_key(&parts.headers) {
         Ok(key) => key,
-        Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
+        Err(rejection) => return respond::rejected(&rejection, None),
     };
     let engine = &endpoint.engine;
     let arrival = TransportContext {
         principal,
         claims,
-        shares: endpoint.http.tells_callers_apart(),
+        shares: endpoint.front.tells_callers_apart(),
         session: None,
         outlet: Outlet::None,
         cancel: CancellationToken::new(),
@@ -48,23 +50,23 @@ pub(super) async fn post(
         mirrored: Some(MirroredHeaders::of(&parts.headers)),
         key_header,
         position,
-        body: room.body(),
-        response: Some(room.response()),
+        body: slots.body(),
+        response: Some(slots.response().clone()),
     };
     let id = request.id.clone();
-    let mut running = RunningRequest::start(engine, request, arrival, room.clone());
+    let mut running = RunningRequest::start(engine, request, arrival, slots.clone());
     let quiet = engine.limits().keep_alive;
     match std::future::poll_fn(|cx| running.poll(cx)).await {
         Some(OutgoingMessage::Message(message)) => {
-            let asked = StreamContext { id, room: room.clone() };
-            hold(sse::response(events(running, asked, message), quiet), room)
+            let asked = StreamContext { id, slots: slots.clone() };
+            hold(sse::response(events(running, asked, message), quiet), slots)
         }
         Some(OutgoingMessage::Answer(answer)) => {
-            let answer = room.answered(&id, answer);
+            let answer = slots.answered(&id, answer);
             let status = respond::status_of(&answer);
             respond::answer(status, answer).map_or_else(
                 || respond::empty(StatusCode::NO_CONTENT),
-                |response| hold(response, room),
+                |response| hold(response, slots),
             )
         }
         None => respond::empty(StatusCode::NO_CONTENT),
@@ -74,7 +76,7 @@ pub(super) async fn post(
 /// What is known about a request whose answer is sent as an event.
 struct StreamContext {
     id: RequestId,
-    room: Held,
+    slots: Reservation,
 }
 
 fn events(
@@ -86,7 +88,7 @@ fn events(
         running.poll(cx).map(|said| match said? {
             OutgoingMessage::Message(message) => Some(message),
             OutgoingMessage::Answer(answer) => {
-                asked.room.answered(&asked.id, answer).into_message()
+                asked.slots.answered(&asked.id, answer).into_message()
             }
         })
     });

@@ -10,15 +10,14 @@ use axum::response::Response;
 use bytes::Bytes;
 use candor_protocol::names::header;
 use candor_protocol::rpc::{ErrorObject, RequestId, code, write_error};
-use http::header::{ALLOW, CONTENT_TYPE, RETRY_AFTER, WWW_AUTHENTICATE};
+use http::header::{ALLOW, CONTENT_TYPE};
 use http::{HeaderValue, StatusCode};
 use hyper::body::{Frame, SizeHint};
 
-use super::body::BodyError;
-use crate::answer::Answer;
-use crate::auth::Unauthorized;
-use crate::room::AtCapacity;
-use crate::written::Written;
+use super::rejection::Rejection;
+use crate::rpc::encode::answer::Answer;
+use crate::rpc::encode::error::at_capacity;
+use crate::rpc::written::Written;
 
 /// Returns a response with one JSON-RPC message.
 pub(super) fn json(status: StatusCode, message: impl Into<Written>) -> Response {
@@ -87,38 +86,21 @@ pub(super) fn only_post(why: &str) -> Response {
     response
 }
 
-/// Returns a response to a request without a known principal.
-pub(super) fn unauthorized(refused: Unauthorized) -> Response {
-    let mut response = problem(StatusCode::UNAUTHORIZED, "a credential is required");
-    response.headers_mut().insert(WWW_AUTHENTICATE, refused.challenge);
-    response
-}
-
-/// Returns a response to a request beyond the capacity of the server or the share of its caller.
-pub(super) fn full(full: AtCapacity, id: Option<&RequestId>) -> Response {
-    let status = match full {
-        AtCapacity::Everybody => StatusCode::SERVICE_UNAVAILABLE,
-        AtCapacity::Caller => StatusCode::TOO_MANY_REQUESTS,
+/// Returns a response to a request that the front refused.
+pub(super) fn rejected(rejection: &Rejection, id: Option<&RequestId>) -> Response {
+    let (status, _, words) = rejection.describe();
+    let mut response = match rejection {
+        Rejection::AtCapacity(full) | Rejection::BodyAtCapacity(full) => {
+            let mut busy = at_capacity(*full);
+            busy.message = words.into_owned();
+            error(status, id, &busy)
+        }
+        _ => problem(status, &words),
     };
-    let mut response = error(status, id, &full.why());
-    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("1"));
-    response
-}
-
-/// Returns a response to a request whose body was not read.
-pub(super) fn unread(unread: BodyError) -> Response {
-    match unread {
-        BodyError::NoRoom => full(AtCapacity::Everybody, None),
-        BodyError::NoShare => full(AtCapacity::Caller, None),
-        BodyError::BrokeOff => problem(StatusCode::BAD_REQUEST, "the body broke off"),
-        BodyError::TookTooLong => {
-            problem(StatusCode::REQUEST_TIMEOUT, "the body did not come in time")
-        }
-        BodyError::TooLarge { most } => {
-            let said = format!("the message is too long: at most {most} bytes are allowed");
-            problem(StatusCode::PAYLOAD_TOO_LARGE, &said)
-        }
+    if let Some((name, value)) = rejection.header() {
+        response.headers_mut().insert(name, value);
     }
+    response
 }
 
 /// Returns a response without a body.

@@ -21,7 +21,7 @@ use tokio::sync::Semaphore;
 use tower_service::Service;
 
 use super::patience::Patient;
-use crate::limits::Limits;
+use candor_engine::Limits;
 
 /// How long to wait if the system is out of file descriptors.
 const BREATHER: Duration = Duration::from_millis(50);
@@ -39,7 +39,7 @@ pub(super) struct TcpPeer(pub(super) SocketAddr);
 /// Unlike `axum::serve`, it bounds the number of connections, and the time that a peer may take to send or to read.
 ///
 /// ```no_run
-/// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+/// # async fn run(engine: candor_server::RunningServer) -> std::io::Result<()> {
 /// use candor_server::transport::http::{Http, endpoint, serve};
 ///
 /// let app = axum::Router::new().route("/mcp", endpoint(engine.clone(), Http::default()));

@@ -19,16 +19,17 @@ use tokio::task::AbortHandle;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
-use crate::BoxFuture;
-use crate::answer::{Answer, join_batch};
-use crate::call_tracker::CallTracker;
-use crate::caller::era_of;
-use crate::engine::Engine;
-use crate::exchange::TransportContext;
-use crate::identity::Claims;
-use crate::methods::initialize;
-use crate::outlet::Outlet;
+use crate::rpc;
+use crate::rpc::client::era_of;
+use crate::rpc::context::TransportContext;
+use crate::rpc::encode::answer::{Answer, join_batch};
+use crate::rpc::method::lifecycle::initialize as open_session;
+use crate::running_server::RunningServer;
+use crate::session::CallTracker;
 use crate::session::{Session, SessionPeer};
+use crate::stream::Outlet;
+use candor_engine::Claims;
+use futures_util::future::BoxFuture;
 use lines::{InputLine, Lines};
 
 /// Messages that wait for a client that reads more slowly than the server writes.
@@ -43,7 +44,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// Works with any pair of streams:
 ///
 /// ```no_run
-/// # async fn run(engine: candor_server::Engine) -> std::io::Result<()> {
+/// # async fn run(engine: candor_server::RunningServer) -> std::io::Result<()> {
 /// use candor_server::{protocol::Principal, transport::stdio};
 ///
 /// let (input, output) = tokio::net::UnixStream::connect("/run/assistant.sock").await?.into_split();
@@ -51,7 +52,7 @@ const LAST_WORDS: Duration = Duration::from_secs(1);
 /// # }
 /// ```
 pub async fn serve(
-    engine: &Engine,
+    engine: &RunningServer,
     principal: Principal,
     input: impl AsyncRead + Unpin,
     output: impl AsyncWrite + Send + Unpin + 'static,
@@ -112,7 +113,7 @@ pub async fn serve(
 }
 
 struct StdioConnection {
-    engine: Engine,
+    engine: RunningServer,
     principal: Principal,
     outlet: Outlet,
     queue: mpsc::Sender<Bytes>,
@@ -177,7 +178,7 @@ impl StdioConnection {
                     session.answered(response);
                 }
             }
-            Ok(Incoming::Notification(notice)) => self.engine.notice(notice, &self.calls),
+            Ok(Incoming::Notification(notice)) => rpc::notice(notice, &self.calls),
             Ok(Incoming::Request(request)) => self.request(request, answers).await,
             Err(Rejected { id, error }) => {
                 send(answers, Answer::error(id.as_ref(), &error, false)).await;
@@ -211,13 +212,13 @@ impl StdioConnection {
             closing: Some(self.closing.clone()),
             mirrored: None,
             key_header: None,
-            position: self.engine.position(&request),
+            position: rpc::position(&self.engine, &request),
             body: None,
             response: None,
         };
         if changes_session(&request.method) {
             // In order, so that later requests see the change. Boxed, because it is rare and large.
-            let answer = Box::pin(self.engine.handle(request, arrival)).await;
+            let answer = Box::pin(rpc::handle(&self.engine, request, arrival)).await;
             drop(tracked);
             return send(answers, answer).await;
         }
@@ -235,7 +236,7 @@ impl StdioConnection {
                 // The channel closes when that request has ended, with any outcome.
                 let _ = before.await;
             }
-            let answer = engine.handle(request, arrival).await;
+            let answer = rpc::handle(&engine, request, arrival).await;
             // Freed before the answer is sent, so that the client can use the id again at once.
             drop(tracked);
             send(&answers, answer).await;
@@ -251,7 +252,7 @@ impl StdioConnection {
         }
         let peer = SessionPeer { principal: self.principal.clone(), address: None, shares: false };
         let outlet = self.outlet.clone();
-        match initialize::open(&self.engine, request, peer, "stdio".to_owned(), outlet) {
+        match open_session(&self.engine, request, peer, "stdio".to_owned(), outlet) {
             Ok((session, answer)) => {
                 self.session = Some(session);
                 answer

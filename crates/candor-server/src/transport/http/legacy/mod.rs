@@ -17,19 +17,19 @@ use http::request::Parts;
 use http::{HeaderMap, HeaderValue, StatusCode};
 
 use super::{
-    Endpoint, Held, Received, SESSION_ID, SMALL, Slot, hold, respond, serve, version_header,
+    Endpoint, Received, Reservation, SESSION_ID, SMALL, Slot, SlotKind, hold, idempotency_key,
+    respond, serve, version_header,
 };
-use crate::answer::{Answer, join_batch};
-use crate::caller::unsupported_version;
-use crate::exchange::TransportContext;
-use crate::hex::hex;
-use crate::identity::Claims;
-use crate::ledger::key;
-use crate::methods::initialize;
-use crate::outlet::Outlet;
-use crate::response_capacity::ResponseCapacity;
-use crate::seal::random_bytes;
-use crate::session::{Event, Session, SessionPeer, StreamLog};
+use crate::rpc;
+use crate::rpc::client::unsupported_version;
+use crate::rpc::context::TransportContext;
+use crate::rpc::encode::answer::{Answer, join_batch};
+use crate::rpc::encode::error::at_capacity;
+use crate::rpc::method::lifecycle::initialize as open_session;
+use crate::session::{Session, SessionPeer};
+use crate::stream::Outlet;
+use crate::stream::{Event, StreamLog};
+use candor_engine::Claims;
 
 pub(super) use streams::get;
 
@@ -39,7 +39,7 @@ pub(super) async fn post_request(
     principal: Principal,
     parts: &Parts,
     received: Received,
-    room: Held,
+    slots: Reservation,
 ) -> Response {
     let request = &received.request;
     if request.method == method::INITIALIZE && !parts.headers.contains_key(&SESSION_ID) {
@@ -49,21 +49,21 @@ pub(super) async fn post_request(
         Ok(session) => session,
         Err(refused) => return refused.with_id(request),
     };
-    let key = match key::of_headers(&parts.headers) {
+    let key = match idempotency_key(&parts.headers) {
         Ok(key) => key,
-        Err(problem) => return respond::problem(StatusCode::BAD_REQUEST, problem),
+        Err(rejection) => return respond::rejected(&rejection, None),
     };
     let log = session.new_stream(endpoint.engine.limits());
     // Before the request runs, because its handler may hang up at once.
     let (reader, _) = log.reader(Some(0));
     let outlet = Outlet::Log(log.clone());
     let replayed = Arc::new(AtomicBool::new(false));
-    let mut running = Box::pin(start(endpoint, &session, received, outlet, room.clone(), key));
+    let mut running = Box::pin(start(endpoint, &session, received, outlet, slots.clone(), key));
     match std::future::poll_fn(|cx| Poll::Ready(running.as_mut().poll(cx))).await {
         // The answer is ready and no message precedes it: neither a stream nor a task is needed.
         Poll::Ready(answer) if log.is_untouched_by_all_but(reader) => {
             return respond::answer(StatusCode::OK, answer)
-                .map_or_else(streams::nothing, |response| hold(response, room));
+                .map_or_else(streams::nothing, |response| hold(response, slots));
         }
         Poll::Ready(answer) => finish(&session, &log, answer, &replayed),
         // In a task, because a client that disconnects has not cancelled the request, and may come back for the answer.
@@ -76,13 +76,13 @@ pub(super) async fn post_request(
         // The stream has only one message, so that message is the answer.
         Event::Message(number, message) if log.is_over_after(number) => {
             let response = respond::json(StatusCode::OK, message);
-            hold(respond::marked(response, replayed.load(Ordering::Acquire)), room)
+            hold(respond::marked(response, replayed.load(Ordering::Acquire)), slots)
         }
         // The request was cancelled before its first message.
         Event::End => streams::nothing(),
         // The handler hung up: the client gets an id to resume from.
-        Event::Released => hold(streams::only_priming(endpoint, session, log), room),
-        Event::Message(..) => hold(streams::follow(endpoint, session, log), room),
+        Event::Released => hold(streams::only_priming(endpoint, session, log), slots),
+        Event::Message(..) => hold(streams::follow(endpoint, session, log), slots),
     }
 }
 
@@ -92,7 +92,7 @@ fn start(
     session: &Arc<Session>,
     received: Received,
     outlet: Outlet,
-    room: Held,
+    slots: Reservation,
     key_header: Option<String>,
 ) -> impl Future<Output = Answer> + Send + use<> {
     let Received { request, position, claims } = received;
@@ -116,12 +116,12 @@ fn start(
             mirrored: None,
             key_header,
             position,
-            body: room.body(),
-            response: Some(room.response()),
+            body: slots.body(),
+            response: Some(slots.response().clone()),
         };
-        let answer = engine.handle(request, arrival).await;
+        let answer = rpc::handle(&engine, request, arrival).await;
         drop(tracked);
-        room.answered(&id, answer)
+        slots.answered(&id, answer)
     }
 }
 
@@ -141,16 +141,16 @@ fn initialize(
     request: Request,
 ) -> Response {
     let id = request.id.clone();
-    let random = hex(&random_bytes::<16>());
-    let session_id = match &endpoint.http.replica {
+    let random = candor_engine::random_id();
+    let session_id = match &endpoint.replica {
         Some(replica) => replica.session_id(&random),
         None => random,
     };
     let address = parts.extensions.get::<serve::TcpPeer>().map(|peer| peer.0.ip());
     let log = Arc::new(StreamLog::new(streams::STANDALONE.to_owned(), endpoint.engine.limits()));
-    let shares = endpoint.http.tells_callers_apart();
+    let shares = endpoint.front.tells_callers_apart();
     let (peer, outlet) = (SessionPeer { principal, address, shares }, Outlet::Log(log));
-    match initialize::open(&endpoint.engine, request, peer, session_id.clone(), outlet) {
+    match open_session(&endpoint.engine, request, peer, session_id.clone(), outlet) {
         Err(error) => respond::error(StatusCode::BAD_REQUEST, Some(&id), &error),
         Ok((session, _)) if !endpoint.sessions.add(session.clone()) => respond::error(
             StatusCode::SERVICE_UNAVAILABLE,
@@ -180,7 +180,7 @@ pub(super) fn post_notification(
     }
     match session(endpoint, principal, &parts.headers) {
         Ok(session) => {
-            endpoint.engine.notice(notice, &session.calls);
+            rpc::notice(notice, &session.calls);
             respond::empty(StatusCode::ACCEPTED)
         }
         Err(refused) => refused.response(),
@@ -226,18 +226,17 @@ pub(super) async fn post_batch(
             "Idempotency-Key names one operation, and a batch has several: send the request alone";
         return respond::problem(StatusCode::BAD_REQUEST, problem);
     }
-    let of = endpoint.sharer(&principal);
-    let (mut running, said) = (Vec::new(), Arc::new(AtomicUsize::new(0)));
+    let (kind, mut running) = (SlotKind::Request, Vec::new());
+    let said = Arc::new(AtomicUsize::new(0));
     let mut answers: Vec<Bytes> = Vec::new();
     for message in messages {
         match decode_message(message.as_bytes(), endpoint.engine.limits().depth) {
-            Ok(Incoming::Request(request)) => match endpoint.rooms.request(of) {
-                Ok(room) => {
-                    let response = ResponseCapacity::new(&endpoint.rooms, of);
-                    let (room, said) = (Held::new(room, body, response), Arc::clone(&said));
-                    let position = endpoint.engine.position(&request);
+            Ok(Incoming::Request(request)) => match endpoint.front.slots(kind, &principal, body) {
+                Ok(slots) => {
+                    let said = Arc::clone(&said);
+                    let position = rpc::position(&endpoint.engine, &request);
                     let received = Received { request, position, claims: claims.clone() };
-                    let (outlet, holds) = (Outlet::None, room.clone());
+                    let (outlet, holds) = (Outlet::None, slots.clone());
                     let answer = start(endpoint, &session, received, outlet, holds, None);
                     running.push(tokio::spawn(async move {
                         let answer = answer.await.into_message();
@@ -245,13 +244,14 @@ pub(super) async fn post_batch(
                         let bytes = answer.as_ref().map_or(0, Bytes::len);
                         let before = said.fetch_add(bytes, Ordering::Relaxed);
                         let keeps = before / SMALL != (before + bytes) / SMALL;
-                        (answer, keeps.then_some(room))
+                        (answer, keeps.then_some(slots))
                     }));
                 }
-                Err(full) => answers
-                    .extend(Answer::error(Some(&request.id), &full.why(), false).into_message()),
+                Err(full) => answers.extend(
+                    Answer::error(Some(&request.id), &at_capacity(full), false).into_message(),
+                ),
             },
-            Ok(Incoming::Notification(notice)) => endpoint.engine.notice(notice, &session.calls),
+            Ok(Incoming::Notification(notice)) => rpc::notice(notice, &session.calls),
             Ok(Incoming::Response(response)) => session.answered(response),
             Err(Rejected { id, error }) => {
                 answers.extend(Answer::error(id.as_ref(), &error, false).into_message());
@@ -261,9 +261,9 @@ pub(super) async fn post_batch(
     let mut held = Vec::new();
     for task in running {
         // A task fails only if the runtime is shutting down.
-        let Ok((answer, room)) = task.await else { continue };
+        let Ok((answer, slots)) = task.await else { continue };
         answers.extend(answer);
-        held.extend(room);
+        held.extend(slots);
     }
     if answers.is_empty() {
         return respond::empty(StatusCode::ACCEPTED);

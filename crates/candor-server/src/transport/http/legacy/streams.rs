@@ -12,8 +12,10 @@ use http::request::Parts;
 use http::{HeaderMap, StatusCode};
 use tokio_util::sync::CancellationToken;
 
-use super::super::{EVENTS, Endpoint, SESSION_ID, Slot, accepts, respond, sse};
-use crate::session::{Event, Listening, Session, StreamLog};
+use super::super::front::{EVENTS, SlotKind, accepts};
+use super::super::{Endpoint, Rejection, SESSION_ID, Slot, respond, sse};
+use crate::session::{Listening, Session};
+use crate::stream::{Event, StreamLog};
 
 /// The stream for messages that belong to no request.
 pub(super) const STANDALONE: &str = "session";
@@ -39,12 +41,12 @@ pub(in super::super) fn get(endpoint: &Endpoint, principal: &Principal, parts: &
     let Some(log) = session.stream(name) else {
         return respond::problem(StatusCode::NOT_FOUND, "this stream is not kept any more");
     };
-    match endpoint.rooms.stream(endpoint.sharer(principal)) {
-        Err(full) => respond::full(full, None),
-        Ok(room) => {
+    match endpoint.front.slot(SlotKind::Stream, principal) {
+        Err(full) => respond::rejected(&Rejection::AtCapacity(full), None),
+        Ok(slot) => {
             let (reader, start) = log.reader(after);
             let primed = after.is_some() || !primes(&session);
-            respond_with(endpoint, session, log, Place { reader, after: start, primed }, Some(room))
+            respond_with(endpoint, session, log, Place { reader, after: start, primed }, Some(slot))
         }
     }
 }
