@@ -8,6 +8,7 @@ use candor_hints::AskLevel;
 use candor_ledger::{AuditRow, Store};
 use candor_protocol::json::Object;
 use futures_util::FutureExt as _;
+use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
 use crate::call::plan::Plans;
@@ -83,8 +84,12 @@ impl Engine {
             };
             ServerLedger::new(setup, &limits)
         });
-        let shared =
-            SharedContext { changes, states: Arc::new(checked.states), deadline: limits.deadline };
+        let shared = SharedContext {
+            changes,
+            states: Arc::new(checked.states),
+            deadline: limits.deadline,
+            parking: Arc::new(Semaphore::new(limits.parked_calls)),
+        };
         Ok(Self(Arc::new(Parts {
             rounds: parts::seal(&secret, "candor round v2", &name, &instance),
             plans: Plans::new(secret.seal("candor plan v1"), &name, &instance),
@@ -104,6 +109,7 @@ impl Engine {
             rates: RateLimiter::default(),
             serial: SerialGroups::default(),
             elicitations: Default::default(),
+            parked: Default::default(),
             shared: Arc::new(shared),
             stop: CancellationToken::new(),
         })))

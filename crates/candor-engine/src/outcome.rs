@@ -59,19 +59,20 @@ pub enum CallEnd {
 
 /// What the ledger makes of a call, before questions are sealed.
 pub(crate) enum RecordedEnd {
+    /// The call ran. A parked call without a record has no note.
     Done {
         result: CallToolResult,
-        note: RecordNote,
+        note: Option<RecordNote>,
         refusal: Option<Refusal>,
     },
     Replayed {
         members: Object,
         note: RecordNote,
     },
-    /// Questions, and the point at which their answers resume the call.
+    /// Questions, and the point at which their answers resume the call, if it has a record.
     Asks {
         questions: Questions,
-        resumes: ResumePoint,
+        resumes: Option<ResumePoint>,
     },
     Unanswerable(ToolError),
     Refused(Refusal),

@@ -16,6 +16,7 @@ use crate::policy::ServerPolicy;
 use crate::prompt::PromptSet;
 use crate::provider::Source;
 use crate::record::ServerLedger;
+use crate::record::parked::ParkedCalls;
 use crate::resource::Tree;
 use crate::seal::{Seal, Secret};
 use crate::tool::{ListingOptions, RegisteredTool, ToolSet};
@@ -42,6 +43,7 @@ pub(crate) struct Parts {
     /// Seals the state between the rounds of a request.
     pub(crate) rounds: Seal,
     pub(crate) elicitations: PendingElicitations,
+    pub(crate) parked: ParkedCalls,
     pub(crate) capacity: Arc<Capacity>,
     /// What the contexts of all handlers share.
     pub(crate) shared: Arc<SharedContext>,

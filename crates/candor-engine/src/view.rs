@@ -432,7 +432,7 @@ impl View {
                 match ran {
                     AttemptEnd::Done(proposals) => proposals.map_err(RequestFailure::Failed),
                     // The protocol allows no questions here: the user is typing.
-                    AttemptEnd::Asks(_) => {
+                    AttemptEnd::Asks(_) | AttemptEnd::Parks(_) => {
                         trace::note(
                             "a completion handler asked the client a question, which is not allowed",
                         );
@@ -471,7 +471,7 @@ impl View {
         ctx.end().await;
         match ran {
             AttemptEnd::Done(done) => Ok(Reply::Done(done)),
-            AttemptEnd::Asks(questions) => {
+            AttemptEnd::Asks(questions) | AttemptEnd::Parks(questions) => {
                 let (bound, time) = (binding.digest(principal), self.parts.limits.round);
                 let carried = CarriedState::default();
                 let put = questions.put(&self.parts.rounds, &bound, time, None, carried);

@@ -15,18 +15,18 @@
 //! ```
 //!
 //! With `candor` and its feature `postgres`, `candor::store::open` opens such a URL.
-//!
-//! The modules:
-//!
-//! - `transaction`: several events in one transaction, under locks.
-//! - `usage`: what a principal uses, counted by several replicas at once.
-//! - `writer`: one task per process, which puts all waiting commands into one transaction. `sweep`: what time alone changes.
-//! - `reader`: single records, lists, transitions. `grants`: the table of grants.
-//! - `schema`: tables and versions, and the numbers of rows.
-//! - `line`: a connection that reconnects. `address`, `tls`: the server, and encryption.
-//!
-//! All of it runs on its own thread and runtime. So [`PostgresStore::open`] is a plain function, and the store works with
-//! any runtime. An event that was sent stays under way, whatever happens to the runtime of its caller.
+
+// The modules:
+//
+// - `transaction`: several events in one transaction, under locks.
+// - `usage`: what a principal uses, counted by several replicas at once.
+// - `writer`: one task per process, which puts all waiting commands into one transaction. `sweep`: what time alone changes.
+// - `reader`: single records, lists, transitions. `grants`: the table of grants.
+// - `schema`: tables and versions, and the numbers of rows.
+// - `line`: a connection that reconnects. `address`, `tls`: the server, and encryption.
+//
+// All of it runs on its own thread and runtime. So `PostgresStore::open` is a plain function, and the store works with
+// any runtime. An event that was sent stays under way, whatever happens to the runtime of its caller.
 
 mod address;
 mod error;

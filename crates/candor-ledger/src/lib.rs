@@ -89,6 +89,9 @@
 //! # tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(example()).unwrap();
 //! ```
 //!
+//! A store outside this crate executes the plans in [`storage`]. The feature `laws` adds the module `laws`: what every ledger
+//! must do, as tests for any store.
+//!
 //! The crate does not depend on MCP, tools or HTTP: to it, results are bytes, and shapes of arguments are text.
 
 mod audit;

@@ -8,7 +8,7 @@ mod common;
 use std::sync::Arc;
 
 use candor_ledger::laws::processes::Processes;
-use candor_ledger::{Options, SqliteStore, Store, StoreError};
+use candor_ledger::{MemoryStore, Options, SqliteStore, Store, StoreError};
 use common::Folder;
 
 const PROCESSES: Processes = Processes { open, worker: "worker" };
@@ -21,6 +21,31 @@ fn open(path: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
 #[test]
 fn worker() {
     PROCESSES.work();
+}
+
+const FORGETFUL: Processes = Processes { open: open_in_memory, worker: "forgetful_worker" };
+
+/// Each process has a ledger of its own.
+fn open_in_memory(_: &str, options: Options) -> Result<Arc<dyn Store>, StoreError> {
+    Ok(Arc::new(MemoryStore::new(options)))
+}
+
+/// Not a test either.
+#[test]
+fn forgetful_worker() {
+    FORGETFUL.work();
+}
+
+#[test]
+fn processes_that_share_nothing_break_the_laws() {
+    for broken in [
+        FORGETFUL.race("memory:"),
+        FORGETFUL.share_approvals("memory:"),
+        FORGETFUL.kill("memory:", 3, 50),
+    ] {
+        let violation = broken.unwrap_err();
+        assert!(violation.law.contains("call"), "{violation}");
+    }
 }
 
 fn in_a_file(folder: &Folder) -> String {

@@ -261,7 +261,7 @@ impl<'a> ApprovalFlow<'a> {
     fn goes_back(&self, fence: Fence, asked: &ApprovalSubject) -> RecordedEnd {
         let questions = Questions::single(extension::APPROVAL, self.request(asked));
         let resumes = ResumePoint::Approval { fence: fence.0, binding: asked.binding };
-        RecordedEnd::Asks { questions, resumes }
+        RecordedEnd::Asks { questions, resumes: Some(resumes) }
     }
 
     /// Asks the client while its call waits, until a reviewer decides on any channel, or the user leaves.

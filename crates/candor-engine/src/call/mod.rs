@@ -29,7 +29,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use candor_hints::{DeclaredHints, EffectiveHints, Hints};
-use candor_ledger::Key;
+use candor_ledger::{Key, OutcomeKind};
 use candor_protocol::names::method;
 use candor_schema::Violation;
 use serde_json::Map;
@@ -41,7 +41,7 @@ use crate::error::Refusal;
 use crate::outcome::{CallEnd, Outcome, RecordedEnd};
 use crate::parts::Parts;
 use crate::peer::QuestionChannel;
-use crate::record::EvaluatedCall;
+use crate::record::{AuditEnd, EvaluatedCall};
 use crate::tool::{Arguments, Evaluated, PLAN_ARGUMENT, RegisteredTool, ResolvedTool};
 use admit::{ClearedCall, decide};
 use decision::{Decision, NextStep, annotations};
@@ -287,6 +287,17 @@ pub(crate) async fn call(
     carried.expects_approval |= call.expect.is_some();
     let expectation = call.expect.or(carried.expects_approval.then_some(Expectation::Approval));
 
+    let sealing = Sealing { parts, request, binding: &binding };
+
+    // A parked handler has been permitted, and goes on where it is.
+    if let Some(parked) = round.parked.clone() {
+        let resumed = Box::pin(resume(&sealing, &about, &parked, round)).await;
+        return match resumed {
+            Ok(end) => sealing.seal(end, carried, context),
+            Err(end) => context.end(end),
+        };
+    }
+
     // gather, judge
     let question = CallQuestion {
         call: &about,
@@ -296,7 +307,6 @@ pub(crate) async fn call(
         token: token.as_deref(),
         resumes: round.resumes,
     };
-    let sealing = Sealing { parts, request, binding: &binding };
     let permitted = match decide(parts, question, expectation).await {
         Ok(permitted) => permitted,
         Err(end) => return sealing.seal(end, carried, context),
@@ -304,7 +314,7 @@ pub(crate) async fn call(
 
     // act
     let ctx = match permitted.has_record() {
-        false => Ctx::new(request, round),
+        false => Ctx::of_call(request, round),
         true => Ctx::recorded(request, round, key.clone()),
     };
     let continues = call.resume.state.is_some();
@@ -332,6 +342,29 @@ pub(crate) async fn call(
     }
 }
 
+/// Gives the answers that a request brings to the parked handler of its call. If the handler is not here any more, what it has done
+/// is unknown.
+async fn resume(
+    sealing: &Sealing<'_>,
+    call: &EvaluatedCall<'_>,
+    parked: &str,
+    round: Round,
+) -> Result<RecordedEnd, CallEnd> {
+    let (parts, request) = (sealing.parts, sealing.request);
+    let Some(answers) = round.all_answers() else {
+        return Err(CallEnd::Refused(Refusal::ResumeInvalid));
+    };
+    let end = parts.parked.resume(parked, answers, request.peer.clone()).await;
+    let end = end.unwrap_or_else(|| RecordedEnd::Refused(Refusal::lost()));
+    if let (RecordedEnd::Done { result, note: None, .. }, Some(ledger)) = (&end, &parts.ledger) {
+        let failed = result.is_error == Some(true);
+        let outcome = Some(if failed { OutcomeKind::Failure } else { OutcomeKind::Success });
+        let ended = AuditEnd { event: "called", outcome, duration: None };
+        ledger.note_end(call, ended, None).await;
+    }
+    Ok(end)
+}
+
 /// Seals the questions of a call, so that only its own repetition can bring the answers.
 struct Sealing<'a> {
     parts: &'a Parts,
@@ -353,9 +386,7 @@ impl Sealing<'_> {
 
     fn seal(&self, end: RecordedEnd, carried: CarriedState, context: OutcomeContext) -> Outcome {
         context.end(match end {
-            RecordedEnd::Done { result, note, refusal } => {
-                CallEnd::Done { result, note: Some(note), refusal }
-            }
+            RecordedEnd::Done { result, note, refusal } => CallEnd::Done { result, note, refusal },
             RecordedEnd::Replayed { members, note } => CallEnd::Replayed { members, note },
             RecordedEnd::Asks { questions, resumes } => {
                 if self.request.peer.channel() == QuestionChannel::Immediate {
@@ -363,7 +394,7 @@ impl Sealing<'_> {
                 }
                 // The client of a retry may differ from the one that was asked.
                 match questions.answerable_by(&self.request.caller.client) {
-                    Ok(()) => self.ask(questions, Some(resumes), carried),
+                    Ok(()) => self.ask(questions, resumes, carried),
                     Err(unable) => CallEnd::Unanswerable(unable.into()),
                 }
             }

@@ -215,7 +215,12 @@ impl PreviewRun {
                 Self { text: cut(summary(&output.into_result())), state, error: None }
             }
             Ok(AttemptEnd::Done(Err(error))) | Err(error) => failed(error),
-            Ok(AttemptEnd::Asks(_) | AttemptEnd::Panicked | AttemptEnd::TookTooLong) => {
+            Ok(
+                AttemptEnd::Asks(_)
+                | AttemptEnd::Parks(_)
+                | AttemptEnd::Panicked
+                | AttemptEnd::TookTooLong,
+            ) => {
                 let text = "No preview: it failed unexpectedly.".to_owned();
                 Self { text, state: None, error: None }
             }

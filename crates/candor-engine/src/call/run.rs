@@ -1,21 +1,27 @@
 //! Runs an admitted call: at once, or with a record that outlives its caller.
 
+use std::sync::Arc;
+use std::time::Duration;
+
 use candor_ledger::{Grant, OutcomeKind};
 use candor_protocol::names::method;
-use futures_util::FutureExt as _;
+use futures_util::future::BoxFuture;
 
 use super::admit::{CallRecord, Ticket};
 use super::shape::ResultShaper;
 use crate::ctx::Ctx;
-use crate::ctx::attempt::{AttemptEnd, RunSubject, attempt, attempt_in_time};
-use crate::ctx::round::Questions;
+use crate::ctx::attempt::{AttemptEnd, RunSubject, start, step, step_in_time};
+use crate::ctx::round::{Answers, Questions};
 use crate::error::{Refusal, ToolError};
 use crate::outcome::{CallEnd, RecordedEnd};
 use crate::parts::Parts;
-use crate::record::keyed::HandlerResult;
+use crate::peer::Peer;
+use crate::record::keyed::{HandlerResult, RecordedWork};
+use crate::record::parked::{ParkedCalls, ParkedHandler, ResumeSignal};
 use crate::record::recorded::grant_note;
 use crate::record::{AuditEnd, EvaluatedCall, WatchedCall};
 use crate::tool::{Output, Prepared};
+use crate::trace;
 
 /// A call that may start.
 pub(super) struct CallStart<'c> {
@@ -27,13 +33,6 @@ pub(super) struct CallStart<'c> {
     pub(super) shaper: ResultShaper,
 }
 
-/// The end of a call without a record.
-pub(super) enum UnrecordedEnd {
-    End(CallEnd),
-    /// The handler asks. The answers start it again.
-    Asks(Questions),
-}
-
 impl CallStart<'_> {
     /// Runs a call without a record: run, shape, add an audit row.
     pub(super) async fn at_once(
@@ -42,12 +41,28 @@ impl CallStart<'_> {
         mut ticket: Ticket,
         grant: Option<&Grant>,
     ) -> UnrecordedEnd {
-        let Self { parts, call, name, .. } = self;
+        let Self { parts, call, name, prepared, shaper } = self;
         let ledger = parts.ledger.as_ref();
         ticket.begins();
         let watched = ledger.map(|ledger| ledger.watch(call));
         let subject = RunSubject { method: method::TOOLS_CALL, name };
-        let ran = attempt_in_time(ctx, subject, |ctx| self.prepared.run(ctx)).await;
+        let ran = match start(subject, || prepared.run(ctx.clone())) {
+            None => AttemptEnd::Panicked,
+            Some(mut handler) => match step_in_time(ctx, subject, &mut handler).await {
+                AttemptEnd::Parks(questions) => {
+                    ctx.detach().await;
+                    watched.map(WatchedCall::ended);
+                    let (ctx, name) = (ctx.clone(), name.to_owned());
+                    let (handler, prepared) = (Some(handler), None);
+                    let work = HandlerWork { ctx, name, handler, prepared, shaper, ticket };
+                    let parked = (parts.parked.clone(), parts.parked.park(&questions));
+                    let parked = stay_parked(parked, work, parts.limits.round);
+                    tokio::spawn(trace::carried(parked));
+                    return UnrecordedEnd::Asks(questions);
+                }
+                ran => ran,
+            },
+        };
         // Reserve capacity before the next await: other results may be as large.
         let ran = within_capacity(ran, call);
         ctx.end().await;
@@ -58,7 +73,7 @@ impl CallStart<'_> {
                 return UnrecordedEnd::Asks(questions);
             }
             Ok(ran) => {
-                let ended = self.shaper.shape(ran);
+                let ended = shaper.shape(ran);
                 (ended.kind(), end(ended))
             }
             Err((kind, refusal)) => (Some(kind), CallEnd::Refused(refusal)),
@@ -81,10 +96,95 @@ impl CallStart<'_> {
         ticket: Ticket,
         record: CallRecord,
     ) -> RecordedEnd {
-        let Self { name, prepared, shaper, .. } = self;
+        let Self { parts, name, prepared, shaper, .. } = self;
         let CallRecord { operation, resumes, approval } = record;
-        let work = work(ctx.clone(), shaper, name.to_owned(), prepared, ticket).boxed();
-        operation.run_recorded(&ctx, approval, resumes, work).await
+        let (name, prepared) = (name.to_owned(), Some(prepared));
+        let work = HandlerWork { ctx: ctx.clone(), name, handler: None, prepared, shaper, ticket };
+        let parking = (parts.parked.clone(), parts.limits.round);
+        operation.run_recorded(&ctx, approval, resumes, Box::new(work), parking).await
+    }
+}
+
+/// Holds a handler without a record between two requests, until it ends, or until no request brings its answers in time.
+async fn stay_parked(
+    (calls, mut parked): (ParkedCalls, ParkedHandler),
+    mut work: HandlerWork,
+    patience: Duration,
+) {
+    while let Some(ResumeSignal { answers, peer, reply }) = parked.wait(patience).await {
+        let gone = peer.gone().clone();
+        work.resume(peer, answers).await;
+        let ended = tokio::select! {
+            biased;
+            ended = work.step() => Some(ended),
+            () = gone.cancelled() => None,
+        };
+        let Some(ended) = ended else { return work.ctx.stop() };
+        work.ctx.detach().await;
+        let end = match ended {
+            HandlerResult::Result { result, refusal, .. } => {
+                RecordedEnd::Done { result, note: None, refusal }
+            }
+            HandlerResult::Unanswerable(error) => RecordedEnd::Unanswerable(error),
+            HandlerResult::Parks(questions) => {
+                parked = calls.park(&questions);
+                let resumes = None;
+                let _ = reply.send(RecordedEnd::Asks { questions, resumes });
+                continue;
+            }
+            // Such a question runs the handler again, and what it relayed would be asked again.
+            HandlerResult::Asks(_) | HandlerResult::Panicked => {
+                RecordedEnd::Refused(Refusal::lost())
+            }
+        };
+        let _ = reply.send(end);
+        return;
+    }
+    tracing::warn!(tool = work.name, "the answers to relayed questions did not come in time");
+}
+
+/// The end of a call without a record.
+pub(super) enum UnrecordedEnd {
+    End(CallEnd),
+    /// The handler asks. The answers start it again, or resume it where it is parked.
+    Asks(Questions),
+}
+
+/// The handler of a call, with what its end needs. If it is dropped before its first step, the call has not started.
+struct HandlerWork {
+    ctx: Ctx,
+    name: String,
+    /// The call before it starts.
+    prepared: Option<Box<dyn Prepared>>,
+    /// The call once it has started.
+    handler: Option<BoxFuture<'static, Result<Output, ToolError>>>,
+    shaper: ResultShaper,
+    ticket: Ticket,
+}
+
+impl RecordedWork for HandlerWork {
+    fn step(&mut self) -> BoxFuture<'_, HandlerResult> {
+        Box::pin(async move {
+            let subject = RunSubject { method: method::TOOLS_CALL, name: &self.name };
+            if let Some(prepared) = self.prepared.take() {
+                self.ticket.begins();
+                let ctx = self.ctx.clone();
+                self.handler = start(subject, move || prepared.run(ctx));
+            }
+            let Some(handler) = &mut self.handler else { return HandlerResult::Panicked };
+            // No deadline applies: a started call is not stopped half way.
+            match step(&self.ctx, subject, handler).await {
+                AttemptEnd::Panicked => HandlerResult::Panicked,
+                ran => self.shaper.shape(ran),
+            }
+        })
+    }
+
+    fn resume(&mut self, peer: Arc<dyn Peer>, answers: Answers) -> BoxFuture<'_, ()> {
+        Box::pin(async move {
+            self.ctx.resume(peer).await;
+            self.ctx.round().deliver(answers);
+        })
     }
 }
 
@@ -95,7 +195,9 @@ fn end(ended: HandlerResult) -> CallEnd {
             CallEnd::Done { result, note: None, refusal }
         }
         HandlerResult::Unanswerable(error) => CallEnd::Unanswerable(error),
-        HandlerResult::Panicked | HandlerResult::Asks(_) => CallEnd::Refused(Refusal::Internal),
+        HandlerResult::Panicked | HandlerResult::Asks(_) | HandlerResult::Parks(_) => {
+            CallEnd::Refused(Refusal::Internal)
+        }
     }
 }
 
@@ -113,23 +215,4 @@ fn within_capacity(
         }
     }
     Ok(ran)
-}
-
-/// Runs the handler of a call that has a record. If this future is dropped before its first poll, the call has not started.
-async fn work(
-    ctx: Ctx,
-    shaper: ResultShaper,
-    name: String,
-    prepared: Box<dyn Prepared>,
-    mut ticket: Ticket,
-) -> HandlerResult {
-    ticket.begins();
-    let subject = RunSubject { method: method::TOOLS_CALL, name: &name };
-    let ended = match attempt(&ctx, subject, |ctx| prepared.run(ctx)).await {
-        // No deadline applies: a started call is not stopped half way.
-        AttemptEnd::Panicked => HandlerResult::Panicked,
-        ran => shaper.shape(ran),
-    };
-    drop(ticket);
-    ended
 }

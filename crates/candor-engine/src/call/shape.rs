@@ -27,6 +27,7 @@ impl ResultShaper {
         let outcome = match ran {
             AttemptEnd::Done(outcome) => outcome,
             AttemptEnd::Asks(questions) => return HandlerResult::Asks(questions),
+            AttemptEnd::Parks(questions) => return HandlerResult::Parks(questions),
             AttemptEnd::Panicked => Err(panicked()),
             AttemptEnd::TookTooLong => Err(Refusal::TimedOut.into()),
         };

@@ -73,6 +73,8 @@ pub struct Limits {
     pub round: Duration,
     /// How long a plan token is valid. Default: 15 minutes.
     pub plan: Duration,
+    /// Handlers that wait in this process for the answers to questions that they relay. Beyond it, such a question fails. Default: 256.
+    pub parked_calls: usize,
     /// Messages that wait for a client that reads more slowly than a handler sends. Beyond it, the handler waits. Default: 64.
     pub queue: usize,
     /// Events of one legacy stream that are stored so that a client can resume it. Default: 1024.
@@ -115,6 +117,7 @@ impl Default for Limits {
             question: Duration::from_secs(10 * 60),
             round: Duration::from_secs(10 * 60),
             plan: Duration::from_secs(15 * 60),
+            parked_calls: 256,
             queue: 64,
             stream_events: 1024,
             stream_bytes: 8 * 1024 * 1024,

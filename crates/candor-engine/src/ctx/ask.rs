@@ -256,7 +256,7 @@ fn need(declared: bool, capability: &Value) -> Result<(), AskError> {
 async fn put<T: Decode>(ctx: &Ctx, question: Question) -> Result<T, AskError> {
     let answer = match ctx.channel() {
         QuestionChannel::NextRequest => ctx.round().answer_to(question, ctx.ended()).await?,
-        QuestionChannel::Immediate => ctx.ask_until(&question.request, ctx.gone()).await?,
+        QuestionChannel::Immediate => ctx.ask_until(&question.request, &ctx.gone()).await?,
     };
     T::decode((&*answer).into()).map_err(|e| AskError::Malformed(e.to_string()))
 }

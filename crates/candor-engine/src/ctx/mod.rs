@@ -13,8 +13,9 @@ pub(crate) mod request;
 pub(crate) mod round;
 pub(crate) mod state;
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
 
 use candor_ledger::Key;
 use candor_protocol::Principal;
@@ -71,7 +72,8 @@ pub struct Ctx(Arc<Scope>);
 
 struct Scope {
     caller: Arc<Caller>,
-    peer: Arc<dyn Peer>,
+    /// The way back to the client. A call that was parked goes on with the peer of the request that brought its answers.
+    peer: RwLock<Arc<dyn Peer>>,
     /// False once the answer was sent, so that no message can follow it. Locked while sending, so that no message can overtake
     /// another.
     open: Mutex<bool>,
@@ -84,6 +86,8 @@ struct Scope {
     key: Option<Key>,
     ended: CloseSignal,
     round: Round,
+    /// Whether the runner of the handler can park it.
+    parks: bool,
     deadline: Deadline,
     shared: Arc<SharedContext>,
     /// A call that keeps running without its caller holds the request's body, so it also holds the body's slot.
@@ -93,19 +97,24 @@ struct Scope {
 
 impl Ctx {
     pub(crate) fn new(request: &RequestScope, round: Round) -> Self {
-        Self::of(request, request.peer.clone(), round, request.peer.gone().clone(), None)
+        Self::of(request, request.peer.clone(), round, request.peer.gone().clone(), None, false)
+    }
+
+    /// Creates the context of a call without a record. Its handler can be parked, and a later request may bring its answers.
+    pub(crate) fn of_call(request: &RequestScope, round: Round) -> Self {
+        Self::of(request, request.peer.clone(), round, request.peer.gone().clone(), None, true)
     }
 
     /// Creates the context of a call with a record. The client's cancellation does not reach it: a write that stops halfway would
     /// leave an unknown outcome.
     pub(crate) fn recorded(request: &RequestScope, round: Round, key: Option<Key>) -> Self {
-        Self::of(request, request.peer.clone(), round, CancellationToken::new(), key)
+        Self::of(request, request.peer.clone(), round, CancellationToken::new(), key, true)
     }
 
     /// Creates the context of a handler that runs beside a request. It sends nothing to the client.
     pub(crate) fn silent(request: &RequestScope, round: Round) -> Self {
         let gone = request.peer.gone().clone();
-        Self::of(request, Arc::new(NoPeer::until(gone.clone())), round, gone, None)
+        Self::of(request, Arc::new(NoPeer::until(gone.clone())), round, gone, None, false)
     }
 
     fn of(
@@ -114,10 +123,11 @@ impl Ctx {
         round: Round,
         cancel: CancellationToken,
         key: Option<Key>,
+        parks: bool,
     ) -> Self {
         Self(Arc::new(Scope {
             caller: request.caller.clone(),
-            peer,
+            peer: RwLock::new(peer),
             open: Mutex::new(true),
             next_progress: AtomicU64::new(0),
             waited: AtomicU64::new(0),
@@ -125,6 +135,7 @@ impl Ctx {
             key,
             ended: CloseSignal::default(),
             round,
+            parks,
             deadline: Deadline::after(request.shared.deadline),
             shared: request.shared.clone(),
             _body: request.slots.body.clone(),
@@ -244,7 +255,7 @@ impl Ctx {
         total: impl Into<Option<u64>>,
         message: impl Into<Option<&'a str>>,
     ) {
-        if !self.0.peer.wants_progress() {
+        if !self.peer().wants_progress() {
             return;
         }
         if self.0.next_progress.fetch_max(done.saturating_add(1), Ordering::Relaxed) > done {
@@ -256,7 +267,7 @@ impl Ctx {
 
     /// Reports that the request waits, as progress in steps too small to count. `mark` reports it to programs.
     pub(crate) async fn waiting(&self, message: &str, mark: Option<&Object>) {
-        if !self.0.peer.wants_progress() {
+        if !self.peer().wants_progress() {
             return;
         }
         let step = self.0.waited.fetch_add(1, Ordering::Relaxed);
@@ -270,14 +281,15 @@ impl Ctx {
     }
 
     async fn report(&self, progress: Progress) {
-        self.send(|peer| peer.progress(progress)).await;
+        let peer = self.peer();
+        self.send(&*peer, peer.progress(progress)).await;
     }
 
     /// Sends a log message to the client, if it asked for messages of this level.
     pub async fn log(&self, level: LogLevel, data: &(impl Serialize + ?Sized)) {
-        if self.0.peer.wants_log(level) {
-            let data = raw(data);
-            self.send(|peer| peer.log(level, data)).await;
+        let peer = self.peer();
+        if peer.wants_log(level) {
+            self.send(&*peer, peer.log(level, raw(data))).await;
         }
     }
 
@@ -346,13 +358,13 @@ impl Ctx {
     /// transports and revisions it does nothing.
     pub async fn hang_up(&self) {
         if *self.0.open.lock().await {
-            self.0.peer.hang_up();
+            self.peer().hang_up();
         }
     }
 
     /// Returns when the client can answer questions.
     pub(crate) fn channel(&self) -> QuestionChannel {
-        self.0.peer.channel()
+        self.peer().channel()
     }
 
     pub(crate) fn round(&self) -> &Round {
@@ -378,7 +390,67 @@ impl Ctx {
             return Err(AskError::Gone);
         }
         let _paused = self.0.deadline.pause();
-        self.0.peer.ask(question, stop).await
+        self.peer().ask(question, stop).await
+    }
+
+    /// Forwards questions of another server to the caller's client, and returns its answers, by the same names.
+    ///
+    /// The handler stays where it is until the answers come: it is *parked*, not run again. If the answers come with the client's
+    /// next request, the handler waits for that request in this process, for at most [`Limits::round`](crate::Limits::round). If the
+    /// process ends first, the outcome of the call is unknown. For handlers that hold something open that cannot be opened again,
+    /// such as a running call of another server. All others use [`elicit`](Self::elicit), which needs no memory between requests.
+    ///
+    /// ```
+    /// # use candor_server::{Ctx, tool::ToolError, protocol::types::InputRequest};
+    /// # use std::collections::BTreeMap;
+    /// # struct Upstream;
+    /// # impl Upstream {
+    /// #     async fn question(&mut self) -> Option<BTreeMap<String, InputRequest>> { None }
+    /// #     async fn answer(&mut self, _: BTreeMap<String, Box<candor_server::protocol::json::RawValue>>) {}
+    /// # }
+    /// async fn forward(mut upstream: Upstream, ctx: Ctx) -> Result<String, ToolError> {
+    ///     while let Some(questions) = upstream.question().await {
+    ///         let answers = ctx.relay(questions).await?;
+    ///         upstream.answer(answers).await;
+    ///     }
+    ///     Ok("done".to_owned())
+    /// }
+    /// ```
+    ///
+    /// # Errors
+    /// The client does not support such a question, is gone, or does not answer in time; or the handler is not that of a tool.
+    pub async fn relay(
+        &self,
+        questions: BTreeMap<String, InputRequest>,
+    ) -> Result<BTreeMap<String, Box<RawValue>>, AskError> {
+        questions.values().try_for_each(|question| ask::answerable(question, self.client()))?;
+        match self.channel() {
+            QuestionChannel::NextRequest if self.0.parks => {
+                let permit = self.0.shared.parking.clone().try_acquire_owned();
+                let _permit = permit.map_err(|_| AskError::TooManyParked)?;
+                let _paused = self.0.deadline.pause();
+                self.round().relay(questions).await
+            }
+            QuestionChannel::NextRequest => Err(AskError::NoChannel),
+            QuestionChannel::Immediate => {
+                let mut answers = BTreeMap::new();
+                for (name, question) in questions {
+                    let answer = self.ask_until(&question, &self.gone()).await?;
+                    answers.insert(name, answer);
+                }
+                Ok(answers)
+            }
+        }
+    }
+
+    /// Goes on with the peer of another request, which brought the answers that the handler waits for.
+    pub(crate) async fn resume(&self, peer: Arc<dyn Peer>) {
+        *self.0.peer.write().unwrap_or_else(PoisonError::into_inner) = peer;
+        *self.0.open.lock().await = true;
+    }
+
+    fn peer(&self) -> Arc<dyn Peer> {
+        self.0.peer.read().unwrap_or_else(PoisonError::into_inner).clone()
     }
 
     /// Ends the context. Nothing is sent through it afterward.
@@ -393,8 +465,8 @@ impl Ctx {
     }
 
     /// Returns a token that is cancelled once the client no longer waits, even if the handler keeps running.
-    pub(crate) fn gone(&self) -> &CancellationToken {
-        self.0.peer.gone()
+    pub(crate) fn gone(&self) -> CancellationToken {
+        self.peer().gone().clone()
     }
 
     /// Tells the handler and its tasks to stop.
@@ -402,17 +474,15 @@ impl Ctx {
         self.0.cancel.cancel();
     }
 
-    async fn send<'a, F>(&'a self, message: impl FnOnce(&'a dyn Peer) -> F)
-    where
-        F: Future<Output = ()>,
-    {
+    /// Sends a message, unless the answer was sent. A message is sent only when its future is polled.
+    async fn send(&self, peer: &dyn Peer, message: impl Future<Output = ()>) {
         let open = self.0.open.lock().await;
         if *open {
             // A cancelled request ends without `end`, and a task of its handler may outlive it.
             tokio::select! {
                 biased;
-                () = self.gone().cancelled() => {}
-                () = message(&*self.0.peer) => {}
+                () = peer.gone().cancelled() => {}
+                () = message => {}
             }
         }
     }

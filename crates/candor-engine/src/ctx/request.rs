@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use tokio::sync::Semaphore;
+
 use super::state::States;
 use crate::caller::Caller;
 use crate::capacity::{ResponseCapacity, SerialPosition, Slot};
@@ -35,6 +37,8 @@ pub(crate) struct SharedContext {
     pub(crate) states: Arc<States>,
     /// How long a handler may run.
     pub(crate) deadline: Duration,
+    /// How many handlers may be parked at a time.
+    pub(crate) parking: Arc<Semaphore>,
 }
 
 impl RequestScope {

@@ -18,12 +18,12 @@ use candor_protocol::types::InputRequest;
 use futures_util::task::AtomicWaker;
 use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, oneshot};
 
 use super::ask::{self, Question};
 use crate::caller::ClientInfo;
 use crate::error::{AskError, Refusal};
-use crate::seal::{Seal, hex};
+use crate::seal::{Seal, hex, random_id};
 
 /// What a request's state is bound to, besides its principal: everything that a retry repeats.
 #[derive(Debug)]
@@ -100,7 +100,11 @@ pub(crate) struct Round {
     pub(crate) carried: CarriedState,
     /// The recorded call that this run continues, if there is one.
     pub(crate) resumes: Option<ResumePoint>,
+    /// The parked handler that the answers are for, if there is one.
+    pub(crate) parked: Option<String>,
     answers: BTreeMap<String, AnsweredRound>,
+    /// A question of the last round has no answer.
+    lacks_answers: bool,
     inner: Mutex<RoundQuestions>,
     /// Wakes the runner if another task asks a question.
     waker: AtomicWaker,
@@ -112,7 +116,19 @@ struct RoundQuestions {
     open: BTreeMap<String, InputRequest>,
     /// The answers that the handler used. They are carried into the next round.
     used: BTreeMap<String, AnsweredRound>,
+    /// The handler that relays questions, and waits for their answers where it is.
+    relay: Option<Relay>,
 }
+
+/// A handler that waits where it is for the answers to its questions.
+struct Relay {
+    /// The name under which it is parked.
+    parked: String,
+    answers: oneshot::Sender<Answers>,
+}
+
+/// Answers, by the names of their questions.
+pub(crate) type Answers = BTreeMap<String, Box<RawValue>>;
 
 #[derive(Clone)]
 struct AnsweredRound {
@@ -137,6 +153,7 @@ impl Round {
                     .ok_or(Refusal::ResumeUnknown)?;
             asked = state.asked;
             round.answers = state.answers;
+            round.parked = state.parked;
             round.resumes = of_record;
             round.carried = earlier;
         }
@@ -154,6 +171,7 @@ impl Round {
                 None => {}
             }
         }
+        round.lacks_answers = !asked.is_empty();
         Ok(round)
     }
 
@@ -193,6 +211,46 @@ impl Round {
         Err(AskError::Gone)
     }
 
+    /// Asks questions whose answers the handler awaits where it is: it is parked until they come, instead of run again.
+    pub(crate) async fn relay(
+        &self,
+        requests: BTreeMap<String, InputRequest>,
+    ) -> Result<Answers, AskError> {
+        let (answers, answered) = oneshot::channel();
+        {
+            let mut inner = self.lock();
+            // Other questions run the handler again, so it cannot be parked beside them.
+            if !inner.open.is_empty() {
+                return Err(AskError::NoChannel);
+            }
+            inner.open = requests;
+            inner.relay = Some(Relay { parked: random_id(), answers });
+        }
+        self.waker.wake();
+        answered.await.map_err(|_| AskError::Gone)
+    }
+
+    /// Returns true if the handler waits where it is for answers.
+    pub(crate) fn is_relaying(&self) -> bool {
+        self.lock().relay.is_some()
+    }
+
+    /// Returns the answers to all questions that a parked handler waits for. `None` if any is missing.
+    pub(crate) fn all_answers(&self) -> Option<Answers> {
+        let answers = self.answers.iter().map(|(key, of)| (key.clone(), of.answer.clone()));
+        (!self.lacks_answers).then(|| answers.collect())
+    }
+
+    /// Gives a parked handler its answers.
+    pub(crate) fn deliver(&self, answers: Answers) {
+        let mut inner = self.lock();
+        inner.open.clear();
+        if let Some(relay) = inner.relay.take() {
+            // A handler that has given up does not wait any more.
+            let _ = relay.answers.send(answers);
+        }
+    }
+
     /// Runs a handler until it is done, or until it waits for a missing answer. Returns `None` in the second case.
     pub(crate) async fn run<T>(&self, handler: impl Future<Output = T>) -> Option<T> {
         let mut handler = pin!(handler);
@@ -215,7 +273,8 @@ impl Round {
             .iter()
             .map(|(key, q)| (key.clone(), digest(raw(q).get().as_bytes())))
             .collect();
-        let state = RoundState { asked, answers: inner.used.clone() };
+        let parked = inner.relay.as_ref().map(|relay| relay.parked.clone());
+        let state = RoundState { asked, answers: inner.used.clone(), parked };
         Questions { open: inner.open.clone(), state }
     }
 
@@ -256,7 +315,12 @@ impl Questions {
     pub(crate) fn single(key: &str, request: InputRequest) -> Self {
         let asked = BTreeMap::from([(key.to_owned(), digest(raw(&request).get().as_bytes()))]);
         let open = BTreeMap::from([(key.to_owned(), request)]);
-        Self { open, state: RoundState { asked, answers: BTreeMap::new() } }
+        Self { open, state: RoundState { asked, answers: BTreeMap::new(), parked: None } }
+    }
+
+    /// Returns the name under which the handler that asks is parked, if it is.
+    pub(crate) fn parked(&self) -> Option<&str> {
+        self.state.parked.as_deref()
     }
 
     /// Returns an error if this client cannot answer all of them. The client of a retry may differ from the one that was asked.
@@ -292,6 +356,7 @@ impl Questions {
 struct RoundState {
     asked: BTreeMap<String, String>,
     answers: BTreeMap<String, AnsweredRound>,
+    parked: Option<String>,
 }
 
 impl RoundState {
@@ -356,7 +421,11 @@ impl RoundState {
     fn members(&self) -> Object {
         let answers: BTreeMap<_, _> =
             self.answers.iter().map(|(key, a)| (key, (&a.question, &a.answer))).collect();
-        Object::new().with("asked", &self.asked).with("answers", &answers)
+        let members = Object::new().with("asked", &self.asked).with("answers", &answers);
+        match &self.parked {
+            Some(parked) => members.with("parked", parked),
+            None => members,
+        }
     }
 
     fn read(members: &Object) -> Option<Self> {
@@ -366,7 +435,8 @@ impl RoundState {
             let question = String::decode((&**pair.first()?).into()).ok();
             Some((key, AnsweredRound { question, answer }))
         });
-        Some(Self { asked: members.read("asked").ok()??, answers: answers.collect() })
+        let parked = members.read("parked").ok()?;
+        Some(Self { asked: members.read("asked").ok()??, answers: answers.collect(), parked })
     }
 }
 
@@ -447,7 +517,8 @@ mod tests {
         assert!(!with(&Secret::random().seal("round"), "alice", json!({"path": "a"}), &state));
         assert!(!with(&seal, "alice", json!({"path": "a"}), &format!("{state}-TAMPERED")));
         let binding = binding(json!(1));
-        let stale = RoundState { asked: BTreeMap::new(), answers: BTreeMap::new() };
+        let (asked, answers) = (BTreeMap::new(), BTreeMap::new());
+        let stale = RoundState { asked, answers, parked: None };
         let bound = binding.digest(&alice);
         let stale = stale.close(&seal, &bound, Duration::ZERO, None, CarriedState::default());
         tokio::time::sleep(Duration::from_millis(1100)).await;

@@ -20,12 +20,14 @@ use tokio::task::JoinHandle;
 use tracing::Instrument as _;
 
 use super::join::WaitingCaller;
+use super::parked::{ParkedCalls, ResumeSignal};
 use super::recorded::{EventResult, RecordedCall};
 use crate::capacity::AtCapacity;
 use crate::ctx::Ctx;
-use crate::ctx::round::{Questions, ResumePoint};
+use crate::ctx::round::{Answers, Questions, ResumePoint};
 use crate::error::{Refusal, ToolError};
 use crate::outcome::{RecordNote, RecordedEnd, ResultOrigin};
+use crate::peer::Peer;
 use crate::trace;
 
 /// How long the server tries to record an outcome.
@@ -44,6 +46,8 @@ pub(crate) enum HandlerResult {
     },
     /// With questions.
     Asks(Questions),
+    /// With questions whose answers it awaits where it is.
+    Parks(Questions),
     /// With a question that the client cannot answer. Handlers have no effect before a question.
     Unanswerable(ToolError),
     /// With a panic.
@@ -55,7 +59,7 @@ impl HandlerResult {
     pub(crate) const fn kind(&self) -> Option<OutcomeKind> {
         match self {
             Self::Result { kind, .. } => Some(*kind),
-            Self::Asks(_) | Self::Unanswerable(_) | Self::Panicked => None,
+            Self::Asks(_) | Self::Parks(_) | Self::Unanswerable(_) | Self::Panicked => None,
         }
     }
 
@@ -68,7 +72,7 @@ impl HandlerResult {
             Self::Unanswerable(error) => {
                 Some(CallError { code: error.error_code().to_owned(), message: error.to_string() })
             }
-            Self::Result { .. } | Self::Asks(_) | Self::Panicked => None,
+            Self::Result { .. } | Self::Asks(_) | Self::Parks(_) | Self::Panicked => None,
         }
     }
 }
@@ -81,6 +85,18 @@ fn error_of(result: &CallToolResult) -> CallError {
     let texts: Vec<_> = result.content.iter().filter_map(Content::as_text).collect();
     CallError { code, message: texts.join("\n") }
 }
+
+/// The handler of a call with a record. Dropped before its first step, it has not started.
+pub(crate) trait RecordedWork: Send {
+    /// Runs the handler until it ends or asks.
+    fn step(&mut self) -> BoxFuture<'_, HandlerResult>;
+
+    /// Gives a parked handler its answers, and the peer of the request that brought them.
+    fn resume(&mut self, peer: Arc<dyn Peer>, answers: Answers) -> BoxFuture<'_, ()>;
+}
+
+/// Where handlers are parked, and how long they may be.
+type Parking = (ParkedCalls, Duration);
 
 /// Why a handler was interrupted.
 enum InterruptReason {
@@ -105,7 +121,8 @@ impl RecordedCall {
         ctx: &Ctx,
         approval: Option<Binding>,
         resumes: Option<ResumePoint>,
-        work: BoxFuture<'static, HandlerResult>,
+        work: Box<dyn RecordedWork>,
+        parking: Parking,
     ) -> RecordedEnd {
         let ledger = self.ledger.clone();
         let room = match ledger.0.room.try_take(self.sharer.as_ref()) {
@@ -116,7 +133,7 @@ impl RecordedCall {
         let (tell, told) = oneshot::channel();
         let caller = ctx.clone();
         let task = async move {
-            Arc::<Self>::from(self).run(&caller, approval, resumes, work, tell).await;
+            Arc::<Self>::from(self).run(&caller, approval, resumes, work, (tell, parking)).await;
             drop(room);
         };
         ledger.0.running.spawn(trace::carried(task.in_current_span()));
@@ -135,10 +152,10 @@ impl RecordedCall {
         caller: &Ctx,
         approval: Option<Binding>,
         resumes: Option<ResumePoint>,
-        work: BoxFuture<'static, HandlerResult>,
-        tell: oneshot::Sender<RecordedEnd>,
+        mut work: Box<dyn RecordedWork>,
+        (mut tell, parking): (oneshot::Sender<RecordedEnd>, Parking),
     ) {
-        let claim = match self.claim(caller, approval, resumes).await {
+        let mut claim = match self.claim(caller, approval, resumes).await {
             Ok(claim) => claim,
             Err(told) => {
                 // Free the rate limit and the serial turn before the caller learns that nothing was started.
@@ -152,17 +169,30 @@ impl RecordedCall {
             }
         };
         let begun = Instant::now();
-        let heart = self.keep_alive(claim.holder);
+        let mut heart = self.keep_alive(claim.holder);
         // The task that was spawned last waits for this thread, and the handler may block it. Yield, so that the lease renewal
         // starts first.
         tokio::task::yield_now().await;
-        let ended = tokio::select! {
-            biased;
-            ended = work => Ok(ended),
-            // A call that only reads may be interrupted.
-            () = caller.gone().cancelled(), if self.hints.is_read_only() => Err(InterruptReason::TakenBack),
-            () = self.ledger.0.halt.cancelled() => Err(InterruptReason::Halted),
+        let ended = loop {
+            let gone = caller.gone();
+            let ended = tokio::select! {
+                biased;
+                ended = work.step() => Ok(ended),
+                // A call that only reads may be interrupted.
+                () = gone.cancelled(), if self.hints.is_read_only() => Err(InterruptReason::TakenBack),
+                () = self.ledger.0.halt.cancelled() => Err(InterruptReason::Halted),
+            };
+            let Ok(HandlerResult::Parks(questions)) = ended else { break ended };
+            drop(heart);
+            caller.detach().await;
+            let parked = self.stay_parked(claim, questions, tell, &parking).await;
+            let Some((resumed, signal)) = parked else { return };
+            claim = resumed;
+            heart = self.keep_alive(claim.holder);
+            work.resume(signal.peer, signal.answers).await;
+            tell = signal.reply;
         };
+        drop(work);
         if ended.is_err() {
             // Dropping the handler does not stop what it started on other threads.
             caller.stop();
@@ -180,6 +210,54 @@ impl RecordedCall {
             self.insist(event, circumstances).await;
         }
         drop(heart);
+    }
+
+    /// Suspends the record while its handler is parked, and resumes it when the answers are here. Returns `None` if they do not come
+    /// in time, or if the record is gone: then the ledger makes the outcome unknown.
+    async fn stay_parked(
+        &self,
+        claim: Claim,
+        questions: Questions,
+        tell: oneshot::Sender<RecordedEnd>,
+        (parked, patience): &Parking,
+    ) -> Option<(Claim, ResumeSignal)> {
+        let asked = StoredResult::new(OutcomeKind::Success, questions.to_bytes());
+        let event = Event::Suspend { holder: claim.holder, asked };
+        let suspended = self.apply(event, AuditContext::default()).await;
+        let (fence, round) = match suspended {
+            Ok(EventReply::Suspended { fence, round, .. }) => (fence, round),
+            Ok(_) => {
+                let _ = tell.send(RecordedEnd::Refused(Refusal::lost()));
+                return None;
+            }
+            Err(error) => {
+                let _ = tell.send(RecordedEnd::Refused(Refusal::of_store(&error)));
+                return None;
+            }
+        };
+        let waiting = parked.park(&questions).wait(*patience);
+        let resumes = Some(ResumePoint::Round { fence: fence.0, round: round.0 });
+        let _ = tell.send(RecordedEnd::Asks { questions, resumes });
+        let signal = tokio::select! {
+            signal = waiting => signal?,
+            () = self.ledger.0.halt.cancelled() => return None,
+        };
+        let owner = Owner::random().ok()?;
+        let event = Event::Resume { fingerprint: self.fingerprint, fence, round, owner };
+        match self.apply(event, self.starting()).await {
+            Ok(EventReply::Resumed { fence, attempt }) => {
+                let holder = Holder { owner, fence };
+                Some((Claim { holder, attempt }, signal))
+            }
+            Ok(_) => {
+                let _ = signal.reply.send(RecordedEnd::Refused(Refusal::lost()));
+                None
+            }
+            Err(error) => {
+                let _ = signal.reply.send(RecordedEnd::Refused(Refusal::of_store(&error)));
+                None
+            }
+        }
     }
 
     /// Returns the right to start or resume the call. If there is none, returns the outcome for the caller, or `None` if it is
@@ -232,10 +310,11 @@ impl RecordedCall {
                     return Err(Some(RecordedEnd::Refused(Refusal::ApprovalGone)));
                 }
                 answer => {
+                    let gone = caller.gone();
                     let told = tokio::select! {
                         biased;
                         told = self.told(answer, until, WaitingCaller::Ctx(caller)) => told,
-                        () = caller.gone().cancelled() => return Err(None),
+                        () = gone.cancelled() => return Err(None),
                     };
                     if told.is_some() {
                         return Err(told);
@@ -273,16 +352,16 @@ impl RecordedCall {
                     // A harmless failure is not stored, and the caller may retry with the same key.
                     let origin = ResultOrigin::Now { recorded, releases: harmless.is_some() };
                     let note = RecordNote { key, attempt, origin };
-                    RecordedEnd::Done { result, note, refusal }
+                    RecordedEnd::Done { result, note: Some(note), refusal }
                 };
                 (event, Box::new(tell))
             }
-            Ok(HandlerResult::Asks(questions)) => {
+            Ok(HandlerResult::Asks(questions) | HandlerResult::Parks(questions)) => {
                 let asked = StoredResult::new(OutcomeKind::Success, questions.to_bytes());
                 let tell = move |written: &EventResult| match written {
                     Ok(EventReply::Suspended { fence, round, .. }) => {
                         let resumes = ResumePoint::Round { fence: fence.0, round: round.0 };
-                        RecordedEnd::Asks { questions, resumes }
+                        RecordedEnd::Asks { questions, resumes: Some(resumes) }
                     }
                     Ok(_) => RecordedEnd::Refused(Refusal::lost()),
                     Err(error) => RecordedEnd::Refused(Refusal::of_store(error)),

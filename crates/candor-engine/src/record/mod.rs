@@ -3,6 +3,7 @@
 //! - `recorded`: a recorded call, and what its record answers.
 //! - `join`: waits for a running attempt.
 //! - `keyed`: starts a call in a task that outlives its caller, and records its outcome.
+//! - `parked`: handlers that wait between two requests.
 //! - `audit`: audit rows of calls. `replays`: those of replays, which do not wait for the disk.
 //!
 //! `candor_ledger` defines what a record is and how it changes.
@@ -10,6 +11,7 @@
 mod audit;
 pub(crate) mod join;
 pub(crate) mod keyed;
+pub(crate) mod parked;
 pub(crate) mod recorded;
 mod replays;
 

@@ -206,7 +206,7 @@ impl RecordedCall {
                 let resumes = ResumePoint::Round { fence: fence.0, round: round.0 };
                 kept.map_or_else(
                     || RecordedEnd::Refused(Refusal::InputElsewhere),
-                    |questions| RecordedEnd::Asks { questions, resumes },
+                    |questions| RecordedEnd::Asks { questions, resumes: Some(resumes) },
                 )
             }
             EventReply::KeyReused => RecordedEnd::Refused(Refusal::KeyReused { key: key.clone() }),

@@ -1,4 +1,4 @@
-//! What callers meet that need an approval, and people who give it, on every store.
+//! Calls that need an approval, and the reviewers who give it.
 
 use std::collections::HashSet;
 use std::time::Duration;
@@ -44,7 +44,6 @@ pub(super) async fn approval_is_used_once_and_the_start_names_its_reviewer(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     ensure_matches!(say(store, &id("a"), start()?).await?, EventReply::Waiting { .. });
@@ -91,13 +90,11 @@ pub(super) async fn approval_is_used_once_and_the_start_names_its_reviewer(
             ("discard", None, None)
         ]
     );
-
     Ok(())
 }
 
 pub(super) async fn concurrent_asks_share_one_request_and_one_start(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let (store, id) = (&*case.store, &id("a"));
     let many = (0..50).map(|at| say(store, id, ask(&format!("caller {at}: may I?"))));
     let mut questions = HashSet::new();
@@ -122,13 +119,11 @@ pub(super) async fn concurrent_asks_share_one_request_and_one_start(bench: &Benc
     ensure_eq!(started.count(), 1);
     ensure_eq!(events(store, id).await?, ["ask", "decide", "start"]);
     ensure!(store.waiting(Filter::default(), oldest()).await?.items.is_empty());
-
     Ok(())
 }
 
 pub(super) async fn review_of_an_outdated_request_is_refused(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let first = asked(store, &id("a")).await?;
     // The tool has changed: the earlier request is void.
@@ -160,13 +155,11 @@ pub(super) async fn review_of_an_outdated_request_is_refused(bench: &Bench<'_>) 
     let stale = say(store, &id("a"), decide(first, Review::Approve)).await?;
     ensure_eq!(stale, EventReply::Refused(EventError::AskedAnew));
     ensure_eq!(say(store, &id("a"), start()?).await?, EventReply::KeyReused);
-
     Ok(())
 }
 
 pub(super) async fn approval_is_void_after_its_binding_changes(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     approved(store, &id("a")).await?;
     let changed = Binding([4; 32]);
@@ -184,13 +177,11 @@ pub(super) async fn approval_is_void_after_its_binding_changes(bench: &Bench<'_>
     let story = store.transitions(&id("a")).await?;
     let way: Vec<_> = story.iter().filter_map(|row| Some(row.change?.to.as_str())).collect();
     ensure_eq!(way, ["waiting", "approved", "waiting", "waiting"]);
-
     Ok(())
 }
 
 pub(super) async fn second_review_names_the_first_reviewer(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = approved(store, &id("a")).await?;
     let refused = EventReply::Refused(EventError::Decided {
@@ -202,13 +193,11 @@ pub(super) async fn second_review_names_the_first_reviewer(bench: &Bench<'_>) ->
     ensure_matches!(say(store, &id("a"), start()?).await?, EventReply::Started { .. });
     let refused = EventReply::Refused(EventError::NotWaiting(StateKind::Dispatched));
     ensure_eq!(say(store, &id("a"), decide(question, Review::Approve)).await?, refused);
-
     Ok(())
 }
 
 pub(super) async fn denial_holds_until_it_expires(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     ensure_eq!(say(store, &id("a"), decide(question, deny())).await?, EventReply::Done);
@@ -224,8 +213,8 @@ pub(super) async fn denial_holds_until_it_expires(bench: &Bench<'_>) -> Checked 
         obtain!(EventReply::Denied { by, reason, .. } = say(store, &id("a"), event).await?);
         ensure_eq!((by.as_str(), reason.as_deref()), ("olga", Some("not on a Friday")));
     }
-    let told_so = store.recall(&id("a"), SAME, false).await?;
-    ensure_matches!(told_so, Some(EventReply::Denied { .. }));
+    let recalled = store.recall(&id("a"), SAME, false).await?;
+    ensure_matches!(recalled, Some(EventReply::Denied { .. }));
     let denied = store.transitions(&id("a")).await?.pop().required("row of the denial")?;
     ensure_eq!(denied.why.as_deref(), Some("not on a Friday"));
 
@@ -233,13 +222,11 @@ pub(super) async fn denial_holds_until_it_expires(bench: &Bench<'_>) -> Checked 
     ensure_eq!(say(store, &id("a"), start()?).await?, EventReply::NotApproved);
     ensure_matches!(say(store, &id("a"), ask("please?")).await?, EventReply::Waiting { .. });
     ensure_eq!(events(store, &id("a")).await?, ["ask", "decide", "ask"]);
-
     Ok(())
 }
 
 pub(super) async fn unanswered_request_and_unused_approval_expire(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     approved(store, &id("b")).await?;
@@ -253,7 +240,6 @@ pub(super) async fn unanswered_request_and_unused_approval_expire(bench: &Bench<
         ensure_eq!(events(store, &id(key)).await?.last().map(String::as_str), Some("lapse"));
         ensure_eq!(store.recall(&id(key), SAME, false).await?, None);
     }
-
     Ok(())
 }
 
@@ -261,7 +247,6 @@ pub(super) async fn call_without_a_key_needs_a_new_approval_for_every_run(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let id = id("named-after-its-arguments");
     let mut last = Fence(0);
@@ -298,13 +283,11 @@ pub(super) async fn call_without_a_key_needs_a_new_approval_for_every_run(
         ensure!(!matches!(say(store, &id, start).await?, EventReply::Started { .. }), "{how}");
         last = fence;
     }
-
     Ok(())
 }
 
 pub(super) async fn denial_keeps_an_unknown_outcome_unknown(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let owner = Owner([1; 16]);
     let first = Event::Start { fingerprint: SAME, owner, idempotent: true, approval: None };
@@ -342,7 +325,6 @@ pub(super) async fn denial_keeps_an_unknown_outcome_unknown(bench: &Bench<'_>) -
         Event::Start { fingerprint: SAME, owner, idempotent: true, approval: Some(POLICY) };
     let answer = say(store, &id("a"), harmless).await?;
     ensure_matches!(answer, EventReply::Started { attempt: 2, .. });
-
     Ok(())
 }
 
@@ -350,12 +332,11 @@ pub(super) async fn call_that_needs_no_approval_starts_despite_a_pending_request
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     approved(store, &id("b")).await?;
-    let told_so = store.recall(&id("a"), SAME, false).await?;
-    ensure_matches!(told_so, Some(EventReply::Waiting { .. }));
+    let recalled = store.recall(&id("a"), SAME, false).await?;
+    ensure_matches!(recalled, Some(EventReply::Waiting { .. }));
     ensure_eq!(store.recall(&id("b"), SAME, false).await?, None);
     for key in ["a", "b"] {
         let free = Event::Start {
@@ -371,7 +352,6 @@ pub(super) async fn call_that_needs_no_approval_starts_despite_a_pending_request
     }
     let late = say(store, &id("a"), decide(question, Review::Approve)).await?;
     ensure_eq!(late, EventReply::Refused(EventError::NotWaiting(StateKind::Dispatched)));
-
     Ok(())
 }
 
@@ -379,7 +359,6 @@ pub(super) async fn request_above_the_size_limit_is_refused(bench: &Bench<'_>) -
     let quotas = Quotas { bytes: 1_500, ..Quotas::default() };
     let rules = LedgerLimits { max_outcome: 1_000, quotas, ..LedgerLimits::default() };
     let case = &bench.open(rules.clone()).await?;
-
     let store = &*case.store;
     let too_large = |len, most| EventReply::Refused(EventError::TooLarge { len, most });
     let answer = say(store, &id("a"), ask(&"x".repeat(1_001))).await?;
@@ -393,14 +372,12 @@ pub(super) async fn request_above_the_size_limit_is_refused(bench: &Bench<'_>) -
     let answer = say(store, &id("b"), ask(&"x".repeat(501))).await?;
     ensure_eq!(answer, too_large(501, 500));
     ensure_matches!(say(store, &id("b"), ask(&"x".repeat(500))).await?, EventReply::Waiting { .. });
-
     Ok(())
 }
 
 pub(super) async fn pending_requests_per_principal_are_limited(bench: &Bench<'_>) -> Checked {
     let quotas = Quotas { waiting: 10, ..Quotas::default() };
     let case = &bench.open(LedgerLimits { quotas, ..LedgerLimits::default() }.clone()).await?;
-
     let store = &*case.store;
     let many = (0..30).map(|at| {
         let id = id(&format!("key-{at}"));
@@ -438,13 +415,11 @@ pub(super) async fn pending_requests_per_principal_are_limited(bench: &Bench<'_>
     for at in 100..110 {
         asked(store, &id(&format!("key-{at}"))).await?;
     }
-
     Ok(())
 }
 
 pub(super) async fn pending_requests_are_listed_by_request_time(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     for key in ["a", "b", "c", "d", "e"] {
         asked(store, &id(key)).await?;
@@ -473,7 +448,6 @@ pub(super) async fn pending_requests_are_listed_by_request_time(bench: &Bench<'_
     ensure_eq!(newest[0].id, theirs);
     let of_bob = Filter { principal: Some("bob".into()), ..Filter::default() };
     ensure_eq!(store.waiting(of_bob, oldest()).await?.items.len(), 1);
-
     Ok(())
 }
 
@@ -483,7 +457,6 @@ fn keys(turns: &PendingApprovals) -> Vec<&str> {
 
 pub(super) async fn pending_approvals_take_turns_between_principals(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     ensure_eq!(store.pending_approvals(5).await?, PendingApprovals::default());
     let of = |who: &str, key: &str| {
@@ -526,13 +499,11 @@ pub(super) async fn pending_approvals_take_turns_between_principals(bench: &Benc
     case.later(LedgerLimits::default().approval_wait);
     let turns = store.pending_approvals(100).await?;
     ensure_eq!((keys(&turns), turns.in_all), (vec!["a5", "b2", "b1"], 3));
-
     Ok(())
 }
 
 pub(super) async fn review_wakes_the_waiting_caller(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     let seen = RecordVersion { fence: question.fence, state: StateKind::Waiting };
@@ -550,6 +521,5 @@ pub(super) async fn review_wakes_the_waiting_caller(bench: &Bench<'_>) -> Checke
     let watched = store.watch(&id("a"), seen);
     case.later(16 * MINUTE);
     in_time("the watch of an expired approval", watched).await??;
-
     Ok(())
 }

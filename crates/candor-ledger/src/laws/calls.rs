@@ -1,4 +1,4 @@
-//! What callers and operators meet, on every store.
+//! Calls with keys: replays, unknown outcomes, input requests, and quotas.
 
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -12,7 +12,6 @@ use crate::{
 
 pub(super) async fn key_with_other_arguments_is_refused(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     call(&*case.store, &id("a"), "x").await?;
     let other = Event::Claim {
         fingerprint: Fingerprint([8; 32]),
@@ -20,7 +19,6 @@ pub(super) async fn key_with_other_arguments_is_refused(bench: &Bench<'_>) -> Ch
         idempotent: false,
     };
     ensure_eq!(say(&*case.store, &id("a"), other).await?, EventReply::KeyReused);
-
     Ok(())
 }
 
@@ -28,7 +26,6 @@ pub(super) async fn keys_are_separate_per_principal_tool_and_instance(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     call(&*case.store, &id("a"), "x").await?;
     let mut theirs = [id("a"), id("a"), id("a")];
     theirs[0].scope.principal = "bob".into();
@@ -37,13 +34,11 @@ pub(super) async fn keys_are_separate_per_principal_tool_and_instance(
     for id in theirs {
         ensure_eq!(case.store.recall(&id, SAME, false).await?, None);
     }
-
     Ok(())
 }
 
 pub(super) async fn late_outcome_after_the_lease_is_accepted(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let holder = dispatched(&*case.store, &id("a")).await?;
     case.later(Duration::from_secs(31));
     obtain!(
@@ -54,7 +49,6 @@ pub(super) async fn late_outcome_after_the_lease_is_accepted(bench: &Bench<'_>) 
     let late = Event::Complete { holder, outcome: outcome("late") };
     ensure_eq!(say(&*case.store, &id("a"), late).await?, EventReply::Done);
     ensure_matches!(claims(&*case.store, &id("a")).await?, EventReply::Replay { .. });
-
     Ok(())
 }
 
@@ -62,7 +56,6 @@ pub(super) async fn outcome_resolved_as_not_run_allows_one_more_start(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let lost = dispatched(store, &id("a")).await?;
     say(store, &id("a"), Event::Unknown { holder: lost, reason: UnknownReason::Panicked }).await?;
@@ -77,13 +70,11 @@ pub(super) async fn outcome_resolved_as_not_run_allows_one_more_start(
     ensure_eq!(say(store, &id("a"), not_done).await?, refused);
     case.later(Duration::from_secs(31));
     ensure_matches!(claims(store, &id("a")).await?, EventReply::OutcomeUnknown { .. });
-
     Ok(())
 }
 
 pub(super) async fn suspended_call_resumes_only_once(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = dispatched(store, &id("a")).await?;
     let asked = outcome("which address?");
@@ -100,14 +91,12 @@ pub(super) async fn suspended_call_resumes_only_once(bench: &Bench<'_>) -> Check
     let holder = Holder { owner: Owner([1; 16]), fence: now };
     say(store, &id("a"), Event::Complete { holder, outcome: outcome("sent") }).await?;
     ensure_matches!(say(store, &id("a"), resume(3)).await?, EventReply::Replay { .. });
-
     Ok(())
 }
 
 pub(super) async fn outcome_is_replayed_then_expires_then_is_purged(bench: &Bench<'_>) -> Checked {
     let rules = LedgerLimits::default();
     let case = &bench.open(rules.clone()).await?;
-
     call(&*case.store, &id("a"), "x").await?;
     case.later(rules.retention);
     ensure_matches!(claims(&*case.store, &id("a")).await?, EventReply::Replay { .. });
@@ -118,13 +107,11 @@ pub(super) async fn outcome_is_replayed_then_expires_then_is_purged(bench: &Benc
     case.later(Duration::from_millis(1));
     ensure_eq!(case.store.sweep(100).await?.records, 1);
     ensure_eq!(case.store.find(&id("a")).await?, None);
-
     Ok(())
 }
 
 pub(super) async fn clock_set_back_does_not_revive_an_ended_claim(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = claim(store, &id("a")).await?;
     case.later(Duration::from_secs(31));
@@ -155,7 +142,6 @@ pub(super) async fn oversized_outcome_is_omitted_without_an_error(bench: &Bench<
         obtain!(EventReply::Replay { outcome, .. } = claims(store, &id(key)).await?);
         ensure_eq!(matches!(outcome.body, Body::Kept(_)), kept, "{key}");
     }
-
     Ok(())
 }
 
@@ -164,7 +150,6 @@ pub(super) async fn record_quota_of_one_principal_does_not_affect_others(
 ) -> Checked {
     let quotas = Quotas { records: 2, ..Quotas::default() };
     let case = &bench.open(LedgerLimits { quotas, ..LedgerLimits::default() }.clone()).await?;
-
     let store = &*case.store;
     call(store, &id("a"), "x").await?;
     call(store, &id("b"), "x").await?;
@@ -190,6 +175,5 @@ pub(super) async fn record_quota_of_one_principal_does_not_affect_others(
     };
     let refused = store.apply(&id("a"), anew, AuditContext::default()).await;
     ensure_eq!(refused, Err(StoreError::Quota(Quota::Records { most: 2 })));
-
     Ok(())
 }

@@ -15,8 +15,8 @@ impl Observation {
     }
 
     pub(super) fn at(file: &str, line: u32, what: &str) -> Self {
-        let file = file.rsplit(['/', '\\']).next().unwrap_or(file);
-        Self(format!("{what} (laws/{file}:{line})"))
+        let file = file.rsplit_once("laws").map_or(file, |(_, file)| file);
+        Self(format!("{what} (laws{file}:{line})"))
     }
 
     pub(super) fn text(self) -> String {

@@ -367,9 +367,9 @@ async fn everything_is_there(store: &dyn Store) -> Checked {
         ensure_eq!(record.error, error.then(conflict), "{key}");
         let bare = ["tombstone", "open", "claimed", "abandoned"].contains(key);
         ensure_eq!(record.arguments, arguments().filter(|_| !bare), "{key}");
-        let told = store.transitions(&id(key)).await?;
-        ensure_eq!(told.iter().map(|row| &*row.event).collect::<Vec<_>>(), *story, "{key}");
-        rows += told.len();
+        let rows_of_key = store.transitions(&id(key)).await?;
+        ensure_eq!(rows_of_key.iter().map(|row| &*row.event).collect::<Vec<_>>(), *story, "{key}");
+        rows += rows_of_key.len();
     }
     let page = Page { most: 1_000, order: Order::Oldest, from: None };
     let entries = store.records(Filter::default(), page).await?.items;
@@ -396,7 +396,8 @@ async fn everything_is_there(store: &dyn Store) -> Checked {
     ensure!(grants.iter().all(|grant| grant.covers(POLICY) && grant.since == Moment(NOW)));
     ensure_eq!(store.grants_in_force(&id("x").scope).await?, grants[..1]);
     let pending = store.pending_approvals(10).await?;
-    ensure_eq!((pending.in_all, &pending.chosen[0].id), (1, &id("waiting")));
+    let chosen: Vec<_> = pending.chosen.into_iter().map(|waits| waits.id).collect();
+    ensure_eq!((pending.in_all, chosen), (1, vec![id("waiting")]));
     Ok(())
 }
 
@@ -406,7 +407,7 @@ async fn new_events_apply(store: &dyn Store) -> Checked {
     let tell = async |key: &str, event| say(store, &id(key), event).await;
     for (key, fence) in [("open", 2), ("harmless", 2), ("not-run", 2)] {
         let started = tell(key, again(30, None)).await?;
-        ensure_matches!(started,Reply::Started { fence: Fence(now), .. } if *now == fence);
+        ensure_matches!(started, Reply::Started { fence: Fence(now), .. } if *now == fence);
         ensure_eq!(tell(key, complete(30, fence, OutcomeKind::Success, "new")).await?, Reply::Done);
     }
     let refused = tell("idempotent", again(30, None)).await?;

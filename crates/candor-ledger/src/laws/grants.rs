@@ -1,4 +1,4 @@
-//! What a person permits for a while, on every store.
+//! Grants: in force until they expire or are revoked.
 
 use std::slice::from_ref;
 use std::time::Duration;
@@ -22,7 +22,6 @@ fn granting(pattern: &str) -> NewGrant {
 
 pub(super) async fn grant_is_active_until_it_expires_or_is_revoked(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let scope = id("x").scope;
     let first = store.grant(granting("amount <= 100")).await?;
@@ -90,14 +89,12 @@ pub(super) async fn grant_is_active_until_it_expires_or_is_revoked(bench: &Bench
     case.later(Duration::from_secs(2 * 24 * 3600));
     store.sweep(10).await?;
     ensure!(store.grants(Filter::default(), Page::default()).await?.items.is_empty());
-
     Ok(())
 }
 
 pub(super) async fn active_grants_per_tool_are_limited(bench: &Bench<'_>) -> Checked {
     let quotas = Quotas { grants: 3, ..Quotas::default() };
     let case = &bench.open(LedgerLimits { quotas, ..LedgerLimits::default() }.clone()).await?;
-
     let store = &*case.store;
     let mut last = None;
     for at in 0..3 {
@@ -110,7 +107,6 @@ pub(super) async fn active_grants_per_tool_are_limited(bench: &Bench<'_>) -> Che
     ensure_eq!(store.grant(granting("and one more")).await, refused);
     case.later(Duration::from_secs(16 * 60));
     store.grant(granting("and one more")).await?;
-
     Ok(())
 }
 

@@ -11,7 +11,6 @@ use crate::{
 
 pub(super) async fn history_is_filtered_paged_and_exported(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     for key in 0..5 {
         call(store, &id(&format!("key-{key}")), "x").await?;
@@ -76,13 +75,11 @@ pub(super) async fn history_is_filtered_paged_and_exported(bench: &Bench<'_>) ->
     case.later(Duration::from_secs(91 * 24 * 3600));
     // All of them, or all but the one that continues the numbers.
     ensure!(store.sweep(1_000).await?.rows >= count - 1);
-
     Ok(())
 }
 
 pub(super) async fn record_is_found_by_its_digest_prefix(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let ids: Vec<_> = (0..300).map(|at| id(&format!("key-{at}"))).collect();
     for id in &ids {
@@ -102,13 +99,11 @@ pub(super) async fn record_is_found_by_its_digest_prefix(bench: &Bench<'_>) -> C
     }
     let all = DigestPrefix::new("0").required("prefix")?;
     ensure_eq!(store.find_by_prefix(all, 2).await?.len(), 2);
-
     Ok(())
 }
 
 pub(super) async fn notes_become_audit_rows_in_order(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let note = |n: usize| CallNote {
         scope: id("x").scope,
@@ -123,6 +118,5 @@ pub(super) async fn notes_become_audit_rows_in_order(bench: &Bench<'_>) -> Check
     let rows = store.rows(Filter::default(), page).await?.items;
     let keys: Vec<_> = rows.iter().map(|row| row.key.as_ref().map(ToString::to_string)).collect();
     ensure_eq!(keys, (0..200).map(|n| Some(format!("k-{n}"))).collect::<Vec<_>>());
-
     Ok(())
 }

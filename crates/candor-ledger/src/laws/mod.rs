@@ -154,13 +154,13 @@ pub async fn check(ledgers: &dyn Ledgers) -> Result<(), Violation> {
     Ok(())
 }
 
-/// Checks one law in a runtime of its own, for a test. [`law_tests!`](crate::law_tests) calls it.
+/// Checks one law in a runtime of its own, with all drivers that tokio was built with. [`law_tests!`](crate::law_tests) calls it.
 ///
 /// # Panics
 /// Panics with the [`Violation`], or if there is no law of this name.
 pub fn test(name: &str, ledgers: &dyn Ledgers) {
     let law = find(name).unwrap_or_else(|| panic!("there is no law {name}"));
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let checked = runtime.expect("a runtime").block_on(law.check(ledgers));
     if let Err(violation) = checked {
         panic!("{violation}");

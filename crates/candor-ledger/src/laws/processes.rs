@@ -78,7 +78,7 @@ impl Processes {
             std::process::exit(3);
         }));
         let runtime =
-            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_time().build();
+            tokio::runtime::Builder::new_multi_thread().worker_threads(2).enable_all().build();
         let worker =
             Worker { effects: Arc::new(effects(Path::new(&folder))), open: self.open, ledger };
         let worked = runtime.expect("a runtime").block_on(async {
@@ -229,7 +229,7 @@ fn unexpected(error: io::Error) -> Observation {
 }
 
 fn wait<T>(future: impl Future<Output = T>) -> T {
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(future)
 }
 

@@ -1,4 +1,4 @@
-//! What a record keeps for operators: the review, the error of the last attempt, and the arguments. On every store.
+//! What a record keeps for operators: the review, the error of the last attempt, and the arguments.
 
 use std::time::Duration;
 
@@ -69,7 +69,6 @@ pub(super) async fn expired_denial_stays_in_history_but_refuses_nothing(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked(store, &id("a")).await?;
     ensure_eq!(say(store, &id("a"), decide(question, deny())).await?, EventReply::Done);
@@ -97,7 +96,6 @@ pub(super) async fn expired_denial_stays_in_history_but_refuses_nothing(
     case.later(DAY * 100);
     store.sweep(100).await?;
     ensure_eq!(seen(store, &id("a")).await?, None);
-
     Ok(())
 }
 
@@ -105,7 +103,6 @@ pub(super) async fn error_of_a_released_key_stays_until_the_next_start(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = started(store, &id("a")).await?;
     let discard = Event::Discard { holder, why: RetryReason::NothingHappened };
@@ -128,13 +125,11 @@ pub(super) async fn error_of_a_released_key_stays_until_the_next_start(
         .filter_map(|row| Some((row.event.as_str(), row.circumstances.error.as_ref()?)))
         .collect();
     ensure_eq!(errors, [("discard", &conflict())]);
-
     Ok(())
 }
 
 pub(super) async fn error_outlives_the_result_that_held_it(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = started(store, &id("a")).await?;
     let outcome = StoredResult::new(OutcomeKind::Failure, *b"it failed");
@@ -149,13 +144,11 @@ pub(super) async fn error_outlives_the_result_that_held_it(bench: &Bench<'_>) ->
     ensure_eq!(seen(store, &id("a")).await?, None);
     let story = store.transitions(&id("a")).await?;
     ensure!(story.iter().any(|row| row.circumstances.error == Some(conflict())));
-
     Ok(())
 }
 
 pub(super) async fn error_message_is_cut_between_letters(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = started(store, &id("a")).await?;
     let error = CallError { code: "long".into(), message: "ä".repeat(5_000) + "x" };
@@ -164,7 +157,6 @@ pub(super) async fn error_message_is_cut_between_letters(bench: &Bench<'_>) -> C
     store.apply(&id("a"), discard, circumstances).await?;
     let message = seen(store, &id("a")).await?.required("record")?.error.required("error")?.message;
     ensure!(message.len() < 2_100 && message.ends_with("ä…"), "{}", message.len());
-
     Ok(())
 }
 
@@ -172,7 +164,6 @@ pub(super) async fn arguments_of_an_approved_call_expire_with_its_result(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let kept = Some(r#"{"n":17}"#.to_owned());
     approve_start_and_end(store, &id("a"), |holder| Event::Complete {
@@ -196,7 +187,6 @@ pub(super) async fn arguments_of_an_approved_call_expire_with_its_result(
     let abandon = Event::Resolve { by: "olga".into(), resolution: Resolution::Abandon };
     ensure_eq!(say(store, &id("b"), abandon).await?, EventReply::Done);
     ensure_eq!(arguments(store, &id("b")).await?, None);
-
     Ok(())
 }
 
@@ -204,7 +194,6 @@ pub(super) async fn arguments_of_a_denied_call_are_stored_for_the_retention(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let question = asked_with_arguments(store, &id("a")).await?;
     ensure_eq!(say(store, &id("a"), decide(question, deny())).await?, EventReply::Done);
@@ -213,7 +202,6 @@ pub(super) async fn arguments_of_a_denied_call_are_stored_for_the_retention(
     case.later(HOUR * 2);
     ensure_eq!(arguments(store, &id("a")).await?, None);
     ensure_eq!(seen(store, &id("a")).await?.required("record")?.state.kind(), StateKind::Denied);
-
     Ok(())
 }
 
@@ -221,13 +209,11 @@ pub(super) async fn arguments_of_an_unanswered_request_expire_with_the_request(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     asked_with_arguments(store, &id("a")).await?;
     case.later(DAY + MINUTE);
     ensure_eq!(arguments(store, &id("a")).await?, None);
     ensure_eq!(seen(store, &id("a")).await?.required("record")?.state.kind(), StateKind::Open);
-
     Ok(())
 }
 
@@ -236,7 +222,6 @@ pub(super) async fn call_starts_without_arguments_beyond_the_quota(bench: &Bench
     let rules =
         LedgerLimits { quotas, retention: Duration::from_secs(60), ..LedgerLimits::default() };
     let case = &bench.open(rules.clone()).await?;
-
     let store = &*case.store;
     for (key, kept) in [("a", true), ("b", true), ("c", false)] {
         let owner = Owner::random()?;
@@ -255,6 +240,5 @@ pub(super) async fn call_starts_without_arguments_beyond_the_quota(bench: &Bench
     let event = Event::Start { fingerprint: SAME, owner, idempotent: false, approval: None };
     store.apply(&id("d"), event, with_arguments()).await?;
     ensure!(arguments(store, &id("d")).await?.is_some());
-
     Ok(())
 }

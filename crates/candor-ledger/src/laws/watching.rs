@@ -10,7 +10,6 @@ pub(super) async fn watcher_wakes_on_completion_but_not_on_heartbeats(
     bench: &Bench<'_>,
 ) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let store = &*case.store;
     let holder = dispatched(store, &id("a")).await?;
     let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
@@ -31,13 +30,11 @@ pub(super) async fn watcher_wakes_on_completion_but_not_on_heartbeats(
     }
     say(store, &id("a"), Event::Complete { holder, outcome: outcome("x") }).await?;
     in_time("the watch of an ended call", watched).await??;
-
     Ok(())
 }
 
 pub(super) async fn completion_wakes_a_watcher_in_the_same_process(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let holder = dispatched(&*case.store, &id("a")).await?;
     let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
     let watched = case.store.watch(&id("a"), seen);
@@ -51,13 +48,11 @@ pub(super) async fn completion_wakes_a_watcher_in_the_same_process(bench: &Bench
     ended?;
     // A later watch returns at once.
     case.store.watch(&id("a"), seen).await?;
-
     Ok(())
 }
 
 pub(super) async fn heartbeat_does_not_wake_a_watcher(bench: &Bench<'_>) -> Checked {
     let case = &bench.open(LedgerLimits::default()).await?;
-
     let holder = dispatched(&*case.store, &id("a")).await?;
     let seen = RecordVersion { fence: holder.fence, state: StateKind::Dispatched };
     let mut watched = std::pin::pin!(case.store.watch(&id("a"), seen));
@@ -70,7 +65,6 @@ pub(super) async fn heartbeat_does_not_wake_a_watcher(bench: &Bench<'_>) -> Chec
         // When the second is answered, all watchers have seen the first.
         say(&*case.store, &id("a"), Event::Heartbeat(holder)).await?;
     }
-
     Ok(())
 }
 

@@ -169,6 +169,26 @@ async fn each_fault_breaks_the_laws_about_it() {
     }
 }
 
+#[tokio::test(flavor = "current_thread")]
+async fn fixture_check_finds_what_is_missing() {
+    let (options, clock) = laws::fixture::options();
+    let tables: Arc<Mutex<Tables>> = Arc::default();
+    let store = OwnStore::new(Arc::clone(&tables), options);
+    laws::fixture::fill(&store, &clock).await.unwrap();
+    let filled = tables.lock().unwrap().clone();
+    laws::fixture::check(&store, &clock).await.unwrap();
+    let missing: [fn(&mut Tables); 3] = [
+        |tables| drop(tables.records.drain().next()),
+        |tables| drop(tables.rows.pop_first()),
+        |tables| drop(tables.grants.pop_last()),
+    ];
+    for lose in missing {
+        *tables.lock().unwrap() = filled.clone();
+        lose(&mut tables.lock().unwrap());
+        laws::fixture::check(&store, &clock).await.unwrap_err();
+    }
+}
+
 #[test]
 fn each_law_is_broken_by_a_fault() {
     let broken: BTreeSet<&str> = BROKEN.iter().flat_map(|(_, laws)| *laws).copied().collect();

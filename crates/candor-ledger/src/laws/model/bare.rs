@@ -1,4 +1,4 @@
-//! The laws on the bare state machine: no store, and a clock that no store guards.
+//! The laws on the bare state machine: no store, and a clock without limits.
 
 use std::collections::HashMap;
 

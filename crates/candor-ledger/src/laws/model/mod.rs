@@ -369,7 +369,7 @@ impl<'a, S: Subject> Model<'a, S> {
     async fn say(&mut self, number: usize, event: Event) -> Checked<EventReply> {
         let id = key(number);
         let before = self.subject.stored(&id).await?;
-        let foretold = match &event {
+        let recalled = match &event {
             Event::Claim { fingerprint, idempotent, .. }
             | Event::Start { fingerprint, idempotent, .. } => {
                 Some(self.subject.recall(&id, *fingerprint, *idempotent).await?)
@@ -384,7 +384,7 @@ impl<'a, S: Subject> Model<'a, S> {
         self.said.push((number, event.clone()));
         let needs = matches!(event, Event::Start { approval: Some(_), .. });
         let granted = matches!(answer, EventReply::Claimed { .. } | EventReply::Started { .. });
-        match foretold {
+        match recalled {
             // A call that needs no approval does not wait for one.
             Some(Some(EventReply::Waiting { .. })) if granted => {
                 ensure!(!needs, "a start without a review");
@@ -392,7 +392,7 @@ impl<'a, S: Subject> Model<'a, S> {
             Some(Some(EventReply::Waiting { .. })) if answer == EventReply::NotApproved => {
                 ensure!(needs);
             }
-            Some(Some(foretold)) => ensure_eq!(foretold, answer, "the claim after this recall"),
+            Some(Some(recalled)) => ensure_eq!(recalled, answer, "the claim after this recall"),
             Some(None) => {
                 ensure!(granted || needs && answer == EventReply::NotApproved, "{answer:?}");
             }
