@@ -7,8 +7,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use candor_protocol::Era;
-use candor_protocol::json::Object;
-use candor_protocol::types::{CreateMessageParams, CreateMessageResult, Implementation, Root};
+use candor_protocol::json::{Object, RawValue};
+use candor_protocol::rpc::ErrorObject;
+use candor_protocol::types::{
+    CreateMessageParams, CreateMessageResult, Implementation, InputRequest, Root,
+};
 use futures_util::future::BoxFuture;
 use tokio::io::{AsyncRead, AsyncWrite};
 
@@ -371,6 +374,28 @@ impl Connect {
         A: Future<Output = ElicitReply> + Send + 'static,
     {
         self.host.elicit = Some(Box::new(move |asked| Box::pin(answer(asked))));
+        self
+    }
+
+    /// Answers all questions of the server as they come, with the result or the error that goes back unchanged. For gateways, which
+    /// forward a question to a client of their own. It replaces [`on_elicit`](Self::on_elicit), [`on_sample`](Self::on_sample) and
+    /// [`roots`](Self::roots).
+    ///
+    /// ```no_run
+    /// use candor_client::{Client, Program};
+    /// # use candor_client::protocol::{json::RawValue, rpc::ErrorObject, types::InputRequest};
+    /// # async fn forward(_: InputRequest) -> Result<Box<RawValue>, ErrorObject> { unimplemented!() }
+    ///
+    /// # async fn example() -> Result<(), candor_client::Error> {
+    /// let client = Client::start(Program::new("notes-server")).on_question(forward).await?;
+    /// # Ok(()) }
+    /// ```
+    pub fn on_question<F, A>(mut self, answer: F) -> Self
+    where
+        F: Fn(InputRequest) -> A + Send + Sync + 'static,
+        A: Future<Output = Result<Box<RawValue>, ErrorObject>> + Send + 'static,
+    {
+        self.host.question = Some(Box::new(move |asked| Box::pin(answer(asked))));
         self
     }
 

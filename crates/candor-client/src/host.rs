@@ -13,8 +13,8 @@ use candor_protocol::rpc::{
 };
 use candor_protocol::types::{
     CancelledParams, ClientCapabilities, CreateMessageParams, CreateMessageResult, ElicitAction,
-    ElicitForm, ElicitResult, ElicitUrl, ElicitationCapability, ListRootsResult, ProgressParams,
-    Root, SamplingCapability,
+    ElicitForm, ElicitResult, ElicitUrl, ElicitationCapability, InputRequest, ListRootsResult,
+    ProgressParams, Root, SamplingCapability,
 };
 use candor_schema::Invalid;
 use futures_util::future::BoxFuture;
@@ -139,6 +139,9 @@ type SampleFn = Box<
         + Send
         + Sync,
 >;
+type QuestionFn = Box<
+    dyn Fn(InputRequest) -> BoxFuture<'static, Result<Box<RawValue>, ErrorObject>> + Send + Sync,
+>;
 type WaitFn = Box<dyn Fn(ApprovalWait) + Send + Sync>;
 type HearFn = Box<dyn Fn(&str, &Object) + Send + Sync>;
 pub(crate) type ProgressFn = Arc<dyn Fn(Progress) + Send + Sync>;
@@ -183,6 +186,8 @@ impl From<ErrorObject> for ElicitFailure {
 pub(crate) struct Host {
     pub(crate) elicit: Option<ElicitFn>,
     pub(crate) visits_urls: bool,
+    /// Answers all questions, instead of the functions for single kinds.
+    pub(crate) question: Option<QuestionFn>,
     pub(crate) sample: Option<SampleFn>,
     pub(crate) roots: Option<Vec<Root>>,
     pub(crate) hear: Option<HearFn>,
@@ -211,14 +216,15 @@ impl Host {
     /// Returns the capabilities that the client declares to servers.
     pub(crate) fn capabilities(&self) -> ClientCapabilities {
         let mut can = ClientCapabilities::new();
-        can.elicitation = self.elicit.is_some().then(|| {
+        let all = self.question.is_some();
+        can.elicitation = (all || self.elicit.is_some()).then(|| {
             let mut elicitation = ElicitationCapability::new();
             elicitation.form = Some(Object::new());
-            elicitation.url = self.visits_urls.then(Object::new);
+            elicitation.url = (all || self.visits_urls).then(Object::new);
             elicitation
         });
-        can.sampling = self.sample.is_some().then(SamplingCapability::new);
-        can.roots = self.roots.is_some().then(Object::new);
+        can.sampling = (all || self.sample.is_some()).then(SamplingCapability::new);
+        can.roots = (all || self.roots.is_some()).then(Object::new);
         let extensions = EXTENSIONS.map(|id| (id.to_owned(), Object::new()));
         can.extensions = Some(extensions.into_iter().collect());
         can
@@ -226,7 +232,10 @@ impl Host {
 
     /// Returns true if a server may ask this client anything.
     pub(crate) fn is_asked(&self) -> bool {
-        self.elicit.is_some() || self.sample.is_some() || self.roots.is_some()
+        self.question.is_some()
+            || self.elicit.is_some()
+            || self.sample.is_some()
+            || self.roots.is_some()
     }
 
     /// Reports the progress of a request until the returned guard is dropped.
@@ -383,6 +392,11 @@ impl Host {
             ElicitFailure::Told(ErrorObject::invalid_params(format!("Invalid params: {problem}")))
         };
         let unknown = || Err(ErrorObject::method_not_found(question).into());
+        if let Some(answer) = self.question.as_ref().filter(|_| question != method::PING) {
+            let mut asked = InputRequest::new(question);
+            asked.params = Some(raw(&params));
+            return Ok(answer(asked).await?);
+        }
         match question {
             method::PING => Ok(raw(&Object::new())),
             method::ELICIT => {

@@ -11,7 +11,6 @@ use futures_util::FutureExt as _;
 use tokio::sync::Semaphore;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::plan::Plans;
 use crate::caller::Caller;
 use crate::capacity::rate::RateLimiter;
 use crate::capacity::serial::SerialGroups;
@@ -21,6 +20,7 @@ use crate::ctx::RequestSlots;
 use crate::ctx::request::SharedContext;
 use crate::error::Refusal;
 use crate::parts::{self, Parts};
+use crate::plans::Plans;
 use crate::provider::Source;
 use crate::record::{ServerLedger, Setup};
 use crate::resource::Offers;

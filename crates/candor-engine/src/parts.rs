@@ -5,13 +5,13 @@ use std::sync::Arc;
 use candor_hints::Hints;
 use tokio_util::sync::CancellationToken;
 
-use crate::call::elicitations::PendingElicitations;
-use crate::call::plan::Plans;
 use crate::capacity::rate::RateLimiter;
 use crate::capacity::serial::SerialGroups;
 use crate::capacity::{Capacity, Limits};
 use crate::completion::Completions;
 use crate::ctx::request::SharedContext;
+use crate::elicitations::PendingElicitations;
+use crate::plans::Plans;
 use crate::policy::ServerPolicy;
 use crate::prompt::PromptSet;
 use crate::provider::Source;

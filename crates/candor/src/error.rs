@@ -55,3 +55,5 @@ macro_rules! from {
     )*};
 }
 from!(std::io::Error candor_protocol::json::Malformed candor_server::BuildError candor_server::tool::RegistrationError candor_server::resource::TemplateError);
+#[cfg(feature = "client")]
+from!(candor_client::Error);

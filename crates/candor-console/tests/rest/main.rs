@@ -7,6 +7,7 @@ mod discovery;
 mod foreseen;
 mod guard;
 mod hostile;
+mod law;
 #[path = "../../../candor-server/tests/resources/log.rs"]
 mod log;
 mod mounted;

@@ -9,7 +9,7 @@ use super::approval::{ApprovalFlow, ApprovalSubject, MOST_REQUESTS, StateChange}
 use super::expectation::Expectation;
 use super::facts::{CallQuestion, GatheredFacts, gather};
 use super::judge::{Judgment, Permission, RefusalReason};
-use super::plan::{PreviewRun, StateDigest, stale};
+use super::plan::{PreviewRun, stale};
 use crate::capacity::rate::{RateInput, RatePermit};
 use crate::capacity::serial::SerialTurn;
 use crate::ctx::Ctx;
@@ -17,6 +17,7 @@ use crate::ctx::round::ResumePoint;
 use crate::error::{ChangedDecision, Refusal};
 use crate::outcome::RecordedEnd;
 use crate::parts::Parts;
+use crate::plans::StateDigest;
 use crate::policy::CombinedRuling;
 use crate::record::recorded::RecordedCall;
 use crate::record::{EvaluatedCall, ServerLedger};

@@ -18,16 +18,16 @@ use candor_protocol::shown::{cut, json_shown, shown};
 use candor_protocol::types::{ElicitAction, ElicitForm, ElicitResult, InputRequest};
 use serde_json::json;
 
-use super::elicitations::{ElicitationId, PendingElicitations};
-use super::plan::StateDigest;
 use super::plan::{PreviewRun, stale};
 use crate::ctx::Ctx;
 use crate::ctx::round::{Questions, ResumePoint, Round};
 use crate::display::RequestDetails;
+use crate::elicitations::{ElicitationId, PendingElicitations};
 use crate::error::Refusal;
 use crate::outcome::RecordedEnd;
 use crate::parts::Parts;
 use crate::peer::QuestionChannel;
+use crate::plans::StateDigest;
 use crate::policy::{CombinedRuling, ServerPolicy};
 use crate::record::join::WaitingCaller;
 use crate::record::recorded::RecordedCall;

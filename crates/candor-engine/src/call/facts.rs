@@ -11,13 +11,13 @@ use super::id::{self, DecisionId};
 use super::judge::{
     CallStage, Expects, Facts, Judgment, Permission, RecordFact, RefusalReason, judge,
 };
-use super::plan::StateDigest;
 use crate::ctx::request::RequestScope;
 use crate::ctx::round::ResumePoint;
 use crate::display::ArgumentPattern;
 use crate::error::{ChangedDecision, Refusal};
 use crate::outcome::RecordedEnd;
 use crate::parts::Parts;
+use crate::plans::StateDigest;
 use crate::policy::{CombinedRuling, PolicyQuery};
 use crate::record::EvaluatedCall;
 use crate::record::join::WaitingCaller;
@@ -199,7 +199,7 @@ impl GatheredFacts {
         };
         let state = self.plan.as_ref().ok().and_then(Option::as_ref);
         let rule = parts.policy.binding(call.entry, &self.ruling, None);
-        id::of(call, &rule, next, grant, state)
+        id::of(call, &rule, next.as_str(), grant, state)
     }
 
     /// Returns the id of the decision, for an explanation.

@@ -6,8 +6,7 @@ use candor_ledger::{Binding, GrantId};
 use serde::{Serialize, Serializer};
 use sha2::{Digest as _, Sha256};
 
-use super::decision::NextStep;
-use super::plan::Digest;
+use crate::plans::Digest;
 use crate::record::{EvaluatedCall, canonical};
 use crate::seal::hex;
 
@@ -44,11 +43,11 @@ impl Serialize for DecisionId {
 }
 
 /// Returns the id of a decision about a call. `rule`: what an approval of the call is bound to: the tool's definition and the rules
-/// of the policy.
+/// of the policy. `next`: the name of the next step.
 pub(super) fn of(
     call: &EvaluatedCall<'_>,
     rule: &Binding,
-    next: NextStep,
+    next: &str,
     grant: Option<GrantId>,
     state: Option<&Digest>,
 ) -> DecisionId {
@@ -63,7 +62,7 @@ pub(super) fn of(
     let mut hash = Sha256::new();
     for part in [
         b"candor/decision/1".as_slice(),
-        next.as_str().as_bytes(),
+        next.as_bytes(),
         &effect,
         &rule.0,
         grant.as_bytes(),

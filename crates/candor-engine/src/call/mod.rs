@@ -6,13 +6,12 @@
 //! | gather the facts: policy, plan, record, grants | `facts` |
 //! | judge them: a pure function | `judge`; its laws are in `laws` |
 //! | the decision as callers see it, its id, what a call may expect | `decision`, `id`, `expectation` |
-//! | act: answer from the record, refuse, wait for approval, rate and turn | `admit`, `approval`, `elicitations` |
+//! | act: answer from the record, refuse, wait for approval, rate and turn | `admit`, `approval` |
 //! | run the handler, shape its result | `run`, `shape` |
 
 mod admit;
 mod approval;
 pub(crate) mod decision;
-pub(crate) mod elicitations;
 mod expectation;
 mod facts;
 mod id;
@@ -20,7 +19,7 @@ mod judge;
 mod key;
 #[cfg(test)]
 mod laws;
-pub(crate) mod plan;
+mod plan;
 mod prepare;
 mod run;
 mod shape;

@@ -5,10 +5,10 @@ use std::sync::Arc;
 use candor_ledger::OutcomeKind;
 use serde_json::Value;
 
-use super::plan::Signer;
 use crate::ctx::attempt::AttemptEnd;
 use crate::error::{AskError, Refusal, ToolError, code};
 use crate::peer::QuestionChannel;
+use crate::plans::Signer;
 use crate::record::keyed::HandlerResult;
 use crate::tool::{Output, RegisteredTool};
 

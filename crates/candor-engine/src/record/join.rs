@@ -2,11 +2,10 @@
 
 use std::time::{Duration, Instant};
 
-use candor_ledger::{EventReply, Moment, RecordVersion};
+use candor_ledger::{EventReply, Fingerprint, Moment, RecordId, RecordVersion, Store};
 use candor_protocol::names::waiting;
 
 use super::guarded;
-use super::recorded::RecordedCall;
 use crate::ctx::request::RequestScope;
 use crate::ctx::{self, Ctx};
 use crate::error::Refusal;
@@ -79,10 +78,19 @@ fn seconds(time: Duration) -> u64 {
     (time.as_secs() + u64::from(time.subsec_nanos() > 0)).max(1)
 }
 
-impl RecordedCall {
+/// A record whose attempt runs.
+pub(super) struct RunningRecord<'a> {
+    pub(super) store: &'a dyn Store,
+    pub(super) id: &'a RecordId,
+    pub(super) fingerprint: Fingerprint,
+    /// The call is safe to retry without regard to its key.
+    pub(super) idempotent: bool,
+}
+
+impl RunningRecord<'_> {
     /// Waits until the running attempt ends, or its lease does, or until `until`. Returns `None` if the record changed.
     pub(super) async fn join(
-        &self,
+        self,
         seen: RecordVersion,
         until: Instant,
         listener: WaitingCaller<'_>,
@@ -90,8 +98,8 @@ impl RecordedCall {
         if let WaitingCaller::Request(request) = listener {
             request.release_position();
         }
-        let store = &self.ledger.0.store;
-        let mut watch = store.watch(&self.id, seen);
+        let Self { store, id, fingerprint, idempotent } = self;
+        let mut watch = store.watch(id, seen);
         let (mut pause, mut step) = (QUIET, 0);
         loop {
             let left = until.saturating_duration_since(Instant::now());
@@ -100,7 +108,7 @@ impl RecordedCall {
                 Ok(Err(error)) => return Some(RecordedEnd::Refused(Refusal::of_store(&error))),
                 Err(_) => {}
             }
-            let recalled = store.recall(&self.id, self.fingerprint, self.idempotent());
+            let recalled = store.recall(id, fingerprint, idempotent);
             let lease = match guarded(recalled).await {
                 Ok(Some(EventReply::InFlight { since, retry_after, silent_for, .. })) => {
                     Lease { started: since, ends_in: retry_after, silent_for }
@@ -112,7 +120,7 @@ impl RecordedCall {
                 return Some(RecordedEnd::Refused(lease.refusal()));
             }
             if lease.is_silent() {
-                let (tool, ends_in) = (&self.id.scope.tool, seconds(lease.ends_in));
+                let (tool, ends_in) = (&id.scope.tool, seconds(lease.ends_in));
                 tracing::info!(tool, ends_in, "a call waits for the lease of a silent server");
             }
             listener.hear(step, &lease.notice()).await;

@@ -14,7 +14,7 @@ use candor_protocol::Principal;
 use candor_protocol::json::{Decode, Object, RawValue};
 
 use super::audit::{CallContext, Row};
-use super::join::WaitingCaller;
+use super::join::{RunningRecord, WaitingCaller};
 use super::{Audit, AuditEnd, EvaluatedCall, ServerLedger, canonical, fingerprint, guarded};
 use crate::ctx::round::{Questions, ResumePoint};
 use crate::error::Refusal;
@@ -195,8 +195,15 @@ impl RecordedCall {
                 }
             }
             EventReply::InFlight { fence, state, .. } => {
+                let running = RunningRecord {
+                    store: &*self.ledger.0.store,
+                    id: &self.id,
+                    fingerprint: self.fingerprint,
+                    idempotent: self.idempotent(),
+                };
+                let seen = RecordVersion { fence, state };
                 // Boxed, because few calls get here, and every call would carry its size.
-                return Box::pin(self.join(RecordVersion { fence, state }, until, listener)).await;
+                return Box::pin(running.join(seen, until, listener)).await;
             }
             EventReply::Suspended { fence, round, asked, .. } => {
                 let kept = match &asked.body {

@@ -3,7 +3,7 @@
 use std::sync::{Arc, OnceLock};
 
 use candor_hints::{AskLevel, EffectiveHints, HintSource, Hints};
-use candor_protocol::json::{RawValue, raw};
+use candor_protocol::json::{Decode as _, Object, RawValue, raw};
 use candor_protocol::mirror::{Mirror, mirrors};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
@@ -12,10 +12,8 @@ use serde_json::{Map, Value, json};
 use sha2::{Digest as _, Sha256};
 
 use super::arguments::Arguments;
-use super::broken::Broken;
 use super::fallback::{self, Derived, SchemaProblem, SchemaRole};
 use super::idempotency::{self, Idempotency, KEY_ARGUMENT};
-use super::publish::is_boxed;
 use super::safeguards::{PLAN_ARGUMENT, Safeguards};
 use super::split::{self, SplitTool};
 use super::{Effects, Tool, coverage, effects, secret, warning};
@@ -70,9 +68,9 @@ impl RegisteredTool {
     }
 
     /// Returns the entry for the replacement of a tool that cannot be used.
-    pub(super) fn broken(tool: Broken) -> Result<Self, String> {
+    pub(super) fn broken(tool: Arc<dyn Tool>) -> Result<Self, String> {
         let (definition, effects) = (tool.definition().clone(), tool.effects());
-        let entry = Self::checked(Arc::new(tool), definition, effects, Derived::default())?;
+        let entry = Self::checked(tool, definition, effects, Derived::default())?;
         Ok(Self { broken: true, ..entry })
     }
 
@@ -378,6 +376,12 @@ fn spell_out_properties(schema: &mut Value) -> bool {
         }
     }
     changed
+}
+
+/// Returns true if a schema is that of a box.
+fn is_boxed(schema: &RawValue) -> bool {
+    Object::decode(schema.into())
+        .is_ok_and(|schema| schema.get(candor_schema::BOX_KEYWORD).is_some())
 }
 
 /// Returns true if both schemas of a definition can be compiled.

@@ -15,7 +15,7 @@ use super::set::{RegistrationError, ToolSet};
 
 /// What happens to a tool that cannot be used.
 #[derive(Clone, Copy)]
-pub(super) enum Unusable {
+enum Unusable {
     /// The set cannot be built.
     Fails,
     /// It is listed, and its calls are refused.
@@ -49,7 +49,8 @@ impl ToolCandidate {
         let entry = match unusable {
             Unusable::Fails => return Err(refuse(problem)),
             Unusable::IsTold => {
-                RegisteredTool::broken(Broken::instead_of(&*tool, &problem)).map_err(refuse)?
+                let replacement = Broken::instead_of(&*tool, &problem);
+                RegisteredTool::broken(Arc::new(replacement)).map_err(refuse)?
             }
         };
         Ok(Self { tool, entry: Arc::new(entry), preview: None })
@@ -69,8 +70,28 @@ fn checked(tool: &Arc<dyn Tool>) -> Result<(RegisteredTool, Option<RegisteredToo
     Ok((entry, preview))
 }
 
+impl ToolSet {
+    /// Checks and indexes tools. Fails if two tools have one name, if an author's own schema cannot be used, or if a tool names
+    /// another that is missing. A schema that is derived from a tool's types and cannot be used does not make the tool unusable.
+    /// The tool is published with a schema that accepts any object, its types check the arguments, and the log has the problem. A
+    /// preview that is made with a tool follows it in the list.
+    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
+        gather(tools, Unusable::Fails)
+    }
+
+    /// Checks and indexes tools that a tool source returns while the server runs. A tool that cannot be used does not affect the
+    /// others. It is listed with a schema that accepts anything. Its calls are refused with the reason, which the log has too. If
+    /// it is the preview or the undo tool of others, these are refused too: their calls could not be previewed or undone as
+    /// promised. If several tools have one name, that name is ambiguous: it is listed once, and its calls are refused.
+    pub fn provided(
+        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
+    ) -> Result<Self, RegistrationError> {
+        gather(tools, Unusable::IsTold)
+    }
+}
+
 /// Builds the set of these tools.
-pub(super) fn gather(
+fn gather(
     tools: impl IntoIterator<Item = Arc<dyn Tool>>,
     unusable: Unusable,
 ) -> Result<ToolSet, RegistrationError> {

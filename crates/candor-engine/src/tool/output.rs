@@ -161,6 +161,8 @@ fn as_result(members: &Map<String, Value>) -> Option<CallToolResult> {
 impl From<CallToolResult> for Output {
     fn from(mut result: CallToolResult) -> Self {
         result.drop_nulls();
+        // A result of another server has it; the engine's peer writes it.
+        result.extra = result.extra.without("resultType");
         Self { given: Some(Box::new(result)), ..Self::default() }
     }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use candor_hints::Hints;
-use candor_protocol::json::{Decode, Object, RawValue, raw};
+use candor_protocol::json::{RawValue, raw};
 use candor_protocol::names::extension;
 use candor_protocol::types::{Tool as Definition, ToolAnnotations};
 use serde_json::{Value, json};
@@ -163,11 +163,6 @@ fn has_object_output(definition: &Definition) -> bool {
         let schema: Result<Value, _> = serde_json::from_str(schema.get());
         schema.is_ok_and(|s| s.get("type").and_then(Value::as_str) == Some("object"))
     })
-}
-
-pub(super) fn is_boxed(schema: &RawValue) -> bool {
-    Object::decode(schema.into())
-        .is_ok_and(|schema| schema.get(candor_schema::BOX_KEYWORD).is_some())
 }
 
 /// Returns the schema of the value in a box, with the definitions that it refers to.

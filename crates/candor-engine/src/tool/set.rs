@@ -10,10 +10,8 @@ use candor_hints::EffectiveHints;
 use candor_protocol::types::Tool as Definition;
 use candor_schema::Invalid;
 
-use super::Tool;
 use super::arguments::Arguments;
 use super::entry::RegisteredTool;
-use super::gather::{Unusable, gather};
 use super::publish::{ListedVerdict, ListingOptions};
 use super::split::{Split, SplitTool};
 
@@ -102,24 +100,6 @@ impl fmt::Debug for RegistrationError {
 impl std::error::Error for RegistrationError {}
 
 impl ToolSet {
-    /// Checks and indexes tools. Fails if two tools have one name, if an author's own schema cannot be used, or if a tool names
-    /// another that is missing. A schema that is derived from a tool's types and cannot be used does not make the tool unusable.
-    /// The tool is published with a schema that accepts any object, its types check the arguments, and the log has the problem. A
-    /// preview that is made with a tool follows it in the list.
-    pub fn new(tools: impl IntoIterator<Item = Arc<dyn Tool>>) -> Result<Self, RegistrationError> {
-        gather(tools, Unusable::Fails)
-    }
-
-    /// Checks and indexes tools that a tool source returns while the server runs. A tool that cannot be used does not affect the
-    /// others. It is listed with a schema that accepts anything. Its calls are refused with the reason, which the log has too. If
-    /// it is the preview or the undo tool of others, these are refused too: their calls could not be previewed or undone as
-    /// promised. If several tools have one name, that name is ambiguous: it is listed once, and its calls are refused.
-    pub fn provided(
-        tools: impl IntoIterator<Item = Arc<dyn Tool>>,
-    ) -> Result<Self, RegistrationError> {
-        gather(tools, Unusable::IsTold)
-    }
-
     /// Creates an index of tools, no two of which have the same name.
     pub(super) fn of(entries: impl IntoIterator<Item = Arc<RegisteredTool>>) -> Self {
         let entries: Vec<_> = entries.into_iter().collect();

@@ -10,9 +10,6 @@ use super::encode::answer::Answer;
 use super::method::{completion, lifecycle, listen, prompts, resources, tools};
 use super::named;
 
-/// The answer of a method: a result, or an error.
-pub(super) type DispatchResult = Result<Answer, ErrorObject>;
-
 /// Answers a request by its method. A method exists in one era or both, and only if the server offers its subject.
 pub(super) async fn dispatch(name: &str, params: Object, request: &RequestContext) -> Answer {
     let answered = match (name, request.era()) {

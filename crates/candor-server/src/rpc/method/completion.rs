@@ -6,9 +6,8 @@ use candor_protocol::names::method::COMPLETE;
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::{CompleteParams, CompleteReference, CompleteResult, Completion};
 
-use super::params;
+use super::{DispatchResult, params};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::error::of_failure;
 use crate::rpc::encode::list::complete;
 

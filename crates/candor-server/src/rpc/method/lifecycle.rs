@@ -9,10 +9,9 @@ use candor_protocol::rpc::{ErrorObject, Request};
 use candor_protocol::types::{DiscoverResult, InitializeParams, InitializeResult, SetLevelParams};
 use candor_protocol::{Era, Revision};
 
-use super::params;
+use super::{DispatchResult, params};
 use crate::capabilities::{announced_lists, capabilities};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::answer::{Answer, Empty, Encoder, Finality};
 use crate::rpc::encode::list::{complete, complete_cacheable};
 use crate::running_server::RunningServer;

@@ -9,11 +9,10 @@ use candor_protocol::names::{meta, method, notification};
 use candor_protocol::rpc::{ErrorObject, write_notification};
 use candor_protocol::types::{AcknowledgedParams, ListenParams, SubscriptionFilter};
 
-use super::params;
 use super::resources::MOST_WATCHED;
+use super::{DispatchResult, params};
 use crate::capabilities::{announced_lists, capabilities};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::answer::Empty;
 use crate::rpc::encode::list::complete;
 use crate::session::changed;

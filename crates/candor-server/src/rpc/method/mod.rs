@@ -13,6 +13,11 @@ use candor_protocol::Message;
 use candor_protocol::json::{Decode as _, Malformed, Object, RawValue};
 use candor_protocol::rpc::ErrorObject;
 
+use crate::rpc::encode::answer::Answer;
+
+/// The answer of a method: a result, or an error.
+pub(super) type DispatchResult = Result<Answer, ErrorObject>;
+
 /// Decodes a method's parameters.
 fn params<T: Message>(params: Object) -> Result<T, ErrorObject> {
     T::from_object(params)

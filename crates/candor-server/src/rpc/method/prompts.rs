@@ -6,9 +6,8 @@ use candor_protocol::names::method::{PROMPTS_GET, PROMPTS_LIST};
 use candor_protocol::rpc::ErrorObject;
 use candor_protocol::types::GetPromptParams;
 
-use super::{params, resume};
+use super::{DispatchResult, params, resume};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::call::ask;
 use crate::rpc::encode::error::of_failure;
 use crate::rpc::encode::list::{complete, page};

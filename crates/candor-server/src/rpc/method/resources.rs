@@ -20,9 +20,8 @@ use candor_protocol::types::{
 };
 use serde_json::json;
 
-use super::{params, resume};
+use super::{DispatchResult, params, resume};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::answer::{Answer, Empty, ListPage};
 use crate::rpc::encode::call::ask;
 use crate::rpc::encode::error::{at_capacity, of_failure, of_resource};

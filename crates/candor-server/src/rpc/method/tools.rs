@@ -13,9 +13,8 @@ use candor_protocol::types::{
 };
 use serde_json::json;
 
-use super::{params, resume};
+use super::{DispatchResult, params, resume};
 use crate::rpc::context::RequestContext;
-use crate::rpc::dispatch::DispatchResult;
 use crate::rpc::encode::answer::ListPage;
 use crate::rpc::encode::call::{outcome, refused};
 use crate::rpc::encode::decision::{annotations_meta, approval, explained};
