@@ -24,6 +24,9 @@ mod holding;
 #[cfg(unix)]
 #[path = "../../candor/tests/run/http.rs"]
 mod http;
+#[cfg(unix)]
+#[path = "approvals/law.rs"]
+mod law;
 #[allow(dead_code)] // the tests of history share this file
 #[path = "history/ledger.rs"]
 mod ledger;

@@ -22,26 +22,45 @@ pub(crate) fn normal(uri: &str) -> String {
 
 /// Decodes characters that need no encoding, and encodes those that do.
 fn normal_encoding(uri: &str) -> String {
-    let bytes = uri.as_bytes();
     let mut normal = String::with_capacity(uri.len());
-    let mut at = 0;
-    while at < bytes.len() {
-        let digits = uri.get(at + 1..at + 3).filter(|_| bytes[at] == b'%');
-        let digits = digits.filter(|digits| digits.bytes().all(|digit| digit.is_ascii_hexdigit()));
-        let decoded = digits.and_then(|digits| u8::from_str_radix(digits, 16).ok());
-        let byte = decoded.unwrap_or(bytes[at]);
-        let plain = match decoded {
-            Some(byte) => byte.is_ascii_alphanumeric() || b"-._~".contains(&byte),
-            None => byte.is_ascii_graphic() && !br#""<>\^`{|}"#.contains(&byte),
+    let mut rest = uri.as_bytes();
+    loop {
+        let plain = rest.iter().position(|byte| !PLAIN[usize::from(*byte)]);
+        let (run, after) = rest.split_at(plain.unwrap_or(rest.len()));
+        normal.extend(str::from_utf8(run));
+        let Some(&first) = after.first() else { return normal };
+        let decoded = match after {
+            [b'%', high, low, ..] => hex(*high).zip(hex(*low)).map(|(high, low)| high << 4 | low),
+            _ => None,
         };
-        match plain {
-            true => normal.push(char::from(byte)),
-            false => normal.push_str(&format!("%{byte:02X}")),
+        match decoded {
+            Some(byte) if byte.is_ascii_alphanumeric() || b"-._~".contains(&byte) => {
+                normal.push(char::from(byte));
+            }
+            None if first == b'%' => normal.push('%'),
+            byte => normal.push_str(&format!("%{:02X}", byte.unwrap_or(first))),
         }
-        at += if decoded.is_some() { 3 } else { 1 };
+        rest = &after[if decoded.is_some() { 3 } else { 1 }..];
     }
-    normal
 }
+
+fn hex(digit: u8) -> Option<u8> {
+    char::from(digit).to_digit(16).and_then(|digit| u8::try_from(digit).ok())
+}
+
+/// Which bytes need no encoding. A table, because servers may send megabytes of them.
+const PLAIN: [bool; 256] = {
+    let (mut plain, mut byte) = ([false; 256], 0u8);
+    while byte < 128 {
+        plain[byte as usize] = byte.is_ascii_graphic()
+            && !matches!(
+                byte,
+                b'%' | b'"' | b'<' | b'>' | b'\\' | b'^' | b'`' | b'{' | b'|' | b'}'
+            );
+        byte += 1;
+    }
+    plain
+};
 
 #[cfg(test)]
 mod tests {

@@ -34,6 +34,8 @@ const HISTORY_QUERY: &[Parameter] = &[
     Parameter { kind: BodyKind::Number(0, 1 << 53), ..CURSOR },
 ];
 
+const QUERY_KEY: Parameter = query("key", "The same as Idempotency-Key.", false);
+
 /// The filters of the history, without the page.
 const FILTERS: &[Parameter] = HISTORY_QUERY.split_at(6).0;
 
@@ -53,7 +55,7 @@ pub(crate) static ROUTES: &[Route] = &[
     .described(
         "validateCall",
         "Whether these arguments would be accepted. Nothing is run.",
-        &[TOOL, KEY],
+        &[TOOL, KEY, QUERY_KEY],
         &[json("Validation", "Yes, or what is wrong.")],
     )
     .takes("Arguments"),
@@ -64,7 +66,7 @@ pub(crate) static ROUTES: &[Route] = &[
     .described(
         "explainCall",
         "Explains a call: its effect, and the decision on it. Nothing is run.",
-        &[TOOL, KEY, query("key", "The same as Idempotency-Key.", false)],
+        &[TOOL, KEY, QUERY_KEY],
         &[json("Decision", "The effect of the call and the decision on it.")],
     )
     .takes("Arguments"),
@@ -90,7 +92,7 @@ pub(crate) static ROUTES: &[Route] = &[
     .of_server(SlotKind::Request)
     .runs()
     .ordered()
-    .described("callTool", "Calls the tool.", &[TOOL, KEY, EXPECT], &[])
+    .described("callTool", "Calls the tool.", &[TOOL, KEY, QUERY_KEY, EXPECT], &[])
     .takes("Arguments"),
     Route::get("/tools/{name}", Caller, |c, r| Box::pin(tools::one(c, r, &r.param)))
         .of_server(SlotKind::Request)

@@ -27,6 +27,7 @@ pub trait Peer: Send + Sync + 'static {
     }
 
     /// Sends a log message. Called only if the client [wants](Self::wants_log) it.
+    #[allow(clippy::boxed_local)] // A raw value has no other owned form.
     fn log(&self, _level: LogLevel, _data: Box<RawValue>) -> BoxFuture<'_, ()> {
         Box::pin(std::future::ready(()))
     }

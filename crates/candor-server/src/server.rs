@@ -105,14 +105,14 @@ impl Server {
     /// source that is queried on every request are always published this way.
     #[must_use]
     pub fn strict(self) -> Self {
-        self.with(|spec| spec.strict())
+        self.with(EngineSpec::strict)
     }
 
     /// Publishes an optional argument as its plain type that may be left out, instead of `anyOf` with `null`. Some hosts refuse a
     /// list of tools with such an `anyOf`. The server still accepts `null`.
     #[must_use]
     pub fn plain_optionals(self) -> Self {
-        self.with(|spec| spec.plain_optionals())
+        self.with(EngineSpec::plain_optionals)
     }
 
     /// Lists a tool whose effects depend on one argument as several tools, one for each value, with exact hints. This is for hosts
@@ -126,7 +126,7 @@ impl Server {
     /// with one field, so that a tool has one schema.
     #[must_use]
     pub fn native_output(self) -> Self {
-        self.with(|spec| spec.native_output())
+        self.with(EngineSpec::native_output)
     }
 
     /// Takes tools from a provider on every request, instead of one by one. [`ToolsProvider`] lists the possible providers.
@@ -258,7 +258,7 @@ impl Server {
     /// client never count.
     #[must_use]
     pub fn operators_only(self) -> Self {
-        self.with(|spec| spec.operators_only())
+        self.with(EngineSpec::operators_only)
     }
 
     /// Sets how long the server holds a call that needs approval before it answers with `approval_required`. Without this, 45
@@ -270,7 +270,7 @@ impl Server {
 
     /// Adds a ledger in memory, unless another one is set.
     pub(crate) fn or_in_memory(self) -> Self {
-        self.with(|spec| spec.or_in_memory())
+        self.with(EngineSpec::or_in_memory)
     }
 
     /// Returns true if any call can require approval.

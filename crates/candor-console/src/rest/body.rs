@@ -76,21 +76,19 @@ fn is_json(headers: &HeaderMap) -> bool {
     kind == "application/json" || (kind.starts_with("application/") && kind.ends_with("+json"))
 }
 
-/// Returns the idempotency key of the request.
+/// Returns the idempotency key of the request, from its header or its query. A server without a ledger ignores keys.
 pub(super) fn key(console: &Inner, asked: &ConsoleRequest) -> Result<Option<Key>, Problem> {
-    let key = idempotency_key(&asked.parts.headers)?;
-    key.map(|text| read_key(console, text)).transpose().map(Option::flatten)
-}
-
-/// Parses a key. A server without a ledger ignores keys.
-pub(super) fn read_key(console: &Inner, text: String) -> Result<Option<Key>, Problem> {
-    if engine(console)?.store().is_none() {
-        return Ok(None);
-    }
-    caller_key(text).map(Some).map_err(|problem| {
-        let words = format!("Idempotency-Key: {problem}");
-        Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", words)
-    })
+    let invalid =
+        |words: String| Problem::new(StatusCode::BAD_REQUEST, "idempotency_key_invalid", words);
+    let text = match (idempotency_key(&asked.parts.headers)?, asked.query("key")) {
+        (Some(one), Some(other)) if one != other => {
+            return Err(invalid("Idempotency-Key and the query have different keys".into()));
+        }
+        (one, other) => one.or(other),
+    };
+    let stored = engine(console)?.store().is_some();
+    let Some(text) = text.filter(|_| stored) else { return Ok(None) };
+    caller_key(text).map(Some).map_err(|problem| invalid(format!("Idempotency-Key: {problem}")))
 }
 
 /// Decodes the arguments of a call.

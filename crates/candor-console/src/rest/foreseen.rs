@@ -48,10 +48,7 @@ pub(super) async fn annotations(
     name: &str,
 ) -> Result<Response, Problem> {
     let tool = view.tool(name).await.map_err(refused::problem)?;
-    let key = match (body::key(console, asked)?, asked.query("key")) {
-        (None, Some(text)) => body::read_key(console, text)?,
-        (key, _) => key,
-    };
+    let key = body::key(console, asked)?;
     let decision = decide(console, asked, view, name, key).await?;
     Ok(json(told(&decision, &tool).to_string()))
 }

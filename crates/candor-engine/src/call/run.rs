@@ -64,10 +64,14 @@ impl CallStart<'_> {
             },
         };
         // Reserve capacity before the next await: other results may be as large.
-        let ran = within_capacity(ran, call);
+        let ran = match reserve_result(&ran, call) {
+            Some(refused) => Err(refused),
+            None => Ok(ran),
+        };
         ctx.end().await;
         let duration = watched.map(WatchedCall::ended);
         let (outcome, end) = match ran {
+            Err((kind, refusal)) => (Some(kind), CallEnd::Refused(refusal)),
             Ok(AttemptEnd::Asks(questions)) => {
                 ticket.asks();
                 return UnrecordedEnd::Asks(questions);
@@ -76,7 +80,6 @@ impl CallStart<'_> {
                 let ended = shaper.shape(ran);
                 (ended.kind(), end(ended))
             }
-            Err((kind, refusal)) => (Some(kind), CallEnd::Refused(refusal)),
         };
         drop(ticket);
         if let Some(ledger) = ledger {
@@ -144,6 +147,7 @@ async fn stay_parked(
 }
 
 /// The end of a call without a record.
+#[allow(clippy::large_enum_variant)] // Moved once per call. A box would be one more allocation.
 pub(super) enum UnrecordedEnd {
     End(CallEnd),
     /// The handler asks. The answers start it again, or resume it where it is parked.
@@ -201,18 +205,14 @@ fn end(ended: HandlerResult) -> CallEnd {
     }
 }
 
-/// Returns what a handler returned, if there is capacity for it. If not, drops it, and returns how the call ended and the reason for
-/// the caller.
-fn within_capacity(
-    ran: AttemptEnd<Result<Output, ToolError>>,
+/// Reserves capacity for what a handler returned. If there is none, returns how the call ended and the reason for the caller.
+fn reserve_result(
+    ran: &AttemptEnd<Result<Output, ToolError>>,
     call: &EvaluatedCall<'_>,
-) -> Result<AttemptEnd<Result<Output, ToolError>>, (OutcomeKind, Refusal)> {
-    if let (AttemptEnd::Done(Ok(output)), Some(capacity)) = (&ran, &call.request.slots.response) {
-        let bytes = output.weight();
-        if let Err(scope) = capacity.reserve(bytes) {
-            let kind = if output.is_error() { OutcomeKind::Failure } else { OutcomeKind::Success };
-            return Err((kind, Refusal::ResponseDropped { bytes, scope }));
-        }
-    }
-    Ok(ran)
+) -> Option<(OutcomeKind, Refusal)> {
+    let AttemptEnd::Done(Ok(output)) = ran else { return None };
+    let bytes = output.weight();
+    let scope = call.request.slots.response.as_ref()?.reserve(bytes).err()?;
+    let kind = if output.is_error() { OutcomeKind::Failure } else { OutcomeKind::Success };
+    Some((kind, Refusal::ResponseDropped { bytes, scope }))
 }

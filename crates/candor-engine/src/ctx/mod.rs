@@ -149,7 +149,7 @@ impl Ctx {
         &self.0.caller.principal
     }
 
-    /// Returns what the server's [authenticator](crate::auth::Authenticator) knows about the caller besides the principal, if it
+    /// Returns what the server's authenticator knows about the caller besides the principal, if it
     /// has this type. Over stdio there is no authenticator, so this is `None`.
     ///
     /// ```

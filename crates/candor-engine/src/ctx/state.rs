@@ -11,7 +11,7 @@ use candor_protocol::Principal;
 use super::Ctx;
 use crate::error::ToolError;
 
-/// A value that was given to the server with [`Server::state`](crate::Server::state), as a parameter of a handler.
+/// A value that was given to the server with `Server::state`, as a parameter of a handler.
 ///
 /// It is not an argument: no schema contains it, and no caller can send it. Cloning shares the value.
 ///

@@ -11,7 +11,7 @@ use futures_util::future::BoxFuture;
 use super::{Tool, ToolSet};
 use crate::provider::{Provider, ProviderError};
 
-/// What [`Server::tools_from`](crate::Server::tools_from) takes: the single source of a server's tools, for MCP and for REST.
+/// What `Server::tools_from` takes: the single source of a server's tools, for MCP and for REST.
 ///
 /// | shape | |
 /// |---|---|

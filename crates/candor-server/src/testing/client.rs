@@ -199,7 +199,7 @@ impl TestClient {
         self.changed(|client| client.deadline = deadline)
     }
 
-    /// Returns the server, for example to report [changes](Engine::changes) to its clients.
+    /// Returns the server, for example to report [changes](candor_engine::Engine::changes) to its clients.
     #[must_use]
     pub const fn engine(&self) -> &RunningServer {
         &self.engine

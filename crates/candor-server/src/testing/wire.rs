@@ -142,11 +142,11 @@ impl Asking<'_> {
             closing: None,
             mirrored: None,
             key_header: None,
-            position: rpc::position(&self.engine, &request),
+            position: rpc::position(self.engine, &request),
             body: None,
             response: None,
         };
-        let mut running = pin!(rpc::handle(&self.engine, request, arrival));
+        let mut running = pin!(rpc::handle(self.engine, request, arrival));
         let answer = loop {
             let step = std::future::poll_fn(|cx| match said.poll_next(cx) {
                 Poll::Ready(message) => Poll::Ready(WireStep::Said(message)),
