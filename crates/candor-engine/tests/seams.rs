@@ -14,7 +14,7 @@ use candor_engine::{
     NoPeer, Outcome, Peer, PendingQuestions, QuestionChannel, Resume, View, caller_key,
 };
 use candor_hints::{Hints, Verdict};
-use candor_ledger::{self as store, Options};
+use candor_ledger::{self as store, Filter, Options, OutcomeKind, Page};
 use candor_protocol::json::{Object, RawValue, raw};
 use candor_protocol::types::{
     ClientCapabilities, ElicitationCapability, Implementation, InputRequest, Tool as Definition,
@@ -313,6 +313,10 @@ async fn relayed_questions_resume_the_handler_where_it_is() {
         let outcome = run(&asked(&engine), last).await;
         assert_eq!(got(&outcome), r#""one" "two""#, "{key:?}");
         assert_eq!(act.runs(), 1, "the handler is not run again");
+        if key.is_none() {
+            let called = ("called".to_owned(), Some(OutcomeKind::Success));
+            assert_eq!(events(&engine).await, [called], "one row for all requests of the call");
+        }
         // The state is for one use, and for one call.
         let stale = answering(call, &second, "two");
         let outcome = run(&asked(&engine), stale).await;
@@ -362,6 +366,14 @@ async fn parked_handler_is_dropped_when_no_answer_comes() {
     assert_eq!(dropped.load(Ordering::SeqCst), 2, "the parked one and the refused one");
     let late = run(&asked(&engine), answering(call(), &pending, "late")).await;
     assert_ne!(got(&late), "answered");
+    let refused = ("called".to_owned(), Some(OutcomeKind::Failure));
+    assert_eq!(events(&engine).await, [("left".to_owned(), None), refused]);
+}
+
+/// Returns the events and outcomes of the audit rows, newest first.
+async fn events(engine: &Engine) -> Vec<(String, Option<OutcomeKind>)> {
+    let rows = engine.store().unwrap().rows(Filter::default(), Page::default()).await.unwrap();
+    rows.items.into_iter().map(|row| (row.event, row.outcome)).collect()
 }
 
 /// A client that answers while the handler waits.

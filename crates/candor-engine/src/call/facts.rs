@@ -254,7 +254,7 @@ impl GatheredFacts {
         self.judgment().next()
     }
 
-    /// Returns the refusal that a reason stands for. `None`: the record says why, and only its reply has the details.
+    /// Returns the refusal for a reason. `None`: the record says why, and only its reply has the details.
     pub(crate) fn refusal(
         &self,
         reason: RefusalReason,
@@ -287,7 +287,7 @@ impl GatheredFacts {
         })
     }
 
-    /// Takes the refusal that a reason stands for.
+    /// Takes the refusal for a reason.
     pub(crate) fn into_refusal(
         self,
         reason: RefusalReason,

@@ -28,7 +28,7 @@ use std::borrow::Cow;
 use std::sync::Arc;
 
 use candor_hints::{DeclaredHints, EffectiveHints, Hints};
-use candor_ledger::{Key, OutcomeKind};
+use candor_ledger::Key;
 use candor_protocol::names::method;
 use candor_schema::Violation;
 use serde_json::Map;
@@ -36,11 +36,11 @@ use serde_json::Map;
 use crate::ctx::Ctx;
 use crate::ctx::request::RequestScope;
 use crate::ctx::round::{CarriedState, Questions, RequestBinding, Resume, ResumePoint, Round};
-use crate::error::Refusal;
+use crate::error::{Refusal, ToolError};
 use crate::outcome::{CallEnd, Outcome, RecordedEnd};
 use crate::parts::Parts;
 use crate::peer::QuestionChannel;
-use crate::record::{AuditEnd, EvaluatedCall};
+use crate::record::EvaluatedCall;
 use crate::tool::{Arguments, Evaluated, PLAN_ARGUMENT, RegisteredTool, ResolvedTool};
 use admit::{ClearedCall, decide};
 use decision::{Decision, NextStep, annotations};
@@ -88,7 +88,7 @@ pub(crate) async fn explain(
     call: &Call,
 ) -> Decision {
     let entry = found.entry;
-    let (parts, dynamic) = (parts, found.is_dynamic());
+    let dynamic = found.is_dynamic();
     let invalid = |invalid: Box<InvalidCall>| {
         let worst = match &invalid.arguments {
             None => entry.effects.worst(),
@@ -97,7 +97,7 @@ pub(crate) async fn explain(
         let effect = entry.of_keyed(worst, false);
         let mut problems = invalid.refusal.violations();
         if problems.is_empty() {
-            problems.push(Violation::new("", crate::error::ToolError::text_of(&invalid.refusal)));
+            problems.push(Violation::new("", ToolError::text_of(&invalid.refusal)));
         }
         Decision {
             problems,
@@ -157,7 +157,7 @@ pub(crate) async fn explain(
         problems = Refusal::KeyRequired { tool: entry.name().to_owned() }.violations();
     }
     if let Err(refusal) = &gathered.plan {
-        let text = crate::error::ToolError::text_of(refusal);
+        let text = ToolError::text_of(refusal);
         problems.push(Violation::new(format!("/{PLAN_ARGUMENT}"), text));
     }
     let effect = entry.of_keyed(without_key, key.is_some());
@@ -290,7 +290,7 @@ pub(crate) async fn call(
 
     // A parked handler has been permitted, and goes on where it is.
     if let Some(parked) = round.parked.clone() {
-        let resumed = Box::pin(resume(&sealing, &about, &parked, round)).await;
+        let resumed = Box::pin(resume(&sealing, &parked, round)).await;
         return match resumed {
             Ok(end) => sealing.seal(end, carried, context),
             Err(end) => context.end(end),
@@ -343,25 +343,13 @@ pub(crate) async fn call(
 
 /// Gives the answers that a request brings to the parked handler of its call. If the handler is not here any more, what it has done
 /// is unknown.
-async fn resume(
-    sealing: &Sealing<'_>,
-    call: &EvaluatedCall<'_>,
-    parked: &str,
-    round: Round,
-) -> Result<RecordedEnd, CallEnd> {
+async fn resume(sealing: &Sealing<'_>, parked: &str, round: Round) -> Result<RecordedEnd, CallEnd> {
     let (parts, request) = (sealing.parts, sealing.request);
     let Some(answers) = round.all_answers() else {
         return Err(CallEnd::Refused(Refusal::ResumeInvalid));
     };
     let end = parts.parked.resume(parked, answers, request.peer.clone()).await;
-    let end = end.unwrap_or_else(|| RecordedEnd::Refused(Refusal::lost()));
-    if let (RecordedEnd::Done { result, note: None, .. }, Some(ledger)) = (&end, &parts.ledger) {
-        let failed = result.is_error == Some(true);
-        let outcome = Some(if failed { OutcomeKind::Failure } else { OutcomeKind::Success });
-        let ended = AuditEnd { event: "called", outcome, duration: None };
-        ledger.note_end(call, ended, None).await;
-    }
-    Ok(end)
+    Ok(end.unwrap_or_else(|| RecordedEnd::Refused(Refusal::lost())))
 }
 
 /// Seals the questions of a call, so that only its own repetition can bring the answers.

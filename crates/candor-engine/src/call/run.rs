@@ -19,7 +19,7 @@ use crate::peer::Peer;
 use crate::record::keyed::{HandlerResult, RecordedWork};
 use crate::record::parked::{ParkedCalls, ParkedHandler, ResumeSignal};
 use crate::record::recorded::grant_note;
-use crate::record::{AuditEnd, EvaluatedCall, WatchedCall};
+use crate::record::{AuditEnd, EvaluatedCall, ParkedNote, WatchedCall};
 use crate::tool::{Output, Prepared};
 use crate::trace;
 
@@ -51,12 +51,12 @@ impl CallStart<'_> {
             Some(mut handler) => match step_in_time(ctx, subject, &mut handler).await {
                 AttemptEnd::Parks(questions) => {
                     ctx.detach().await;
-                    watched.map(WatchedCall::ended);
+                    let note = watched.map(|watched| watched.park(grant.map(grant_note)));
                     let (ctx, name) = (ctx.clone(), name.to_owned());
                     let (handler, prepared) = (Some(handler), None);
                     let work = HandlerWork { ctx, name, handler, prepared, shaper, ticket };
                     let parked = (parts.parked.clone(), parts.parked.park(&questions));
-                    let parked = stay_parked(parked, work, parts.limits.round);
+                    let parked = stay_parked(parked, work, note, parts.limits.round);
                     tokio::spawn(trace::carried(parked));
                     return UnrecordedEnd::Asks(questions);
                 }
@@ -112,6 +112,7 @@ impl CallStart<'_> {
 async fn stay_parked(
     (calls, mut parked): (ParkedCalls, ParkedHandler),
     mut work: HandlerWork,
+    note: Option<ParkedNote>,
     patience: Duration,
 ) {
     while let Some(ResumeSignal { answers, peer, reply }) = parked.wait(patience).await {
@@ -124,6 +125,7 @@ async fn stay_parked(
         };
         let Some(ended) = ended else { return work.ctx.stop() };
         work.ctx.detach().await;
+        let kind = ended.kind();
         let end = match ended {
             HandlerResult::Result { result, refusal, .. } => {
                 RecordedEnd::Done { result, note: None, refusal }
@@ -140,6 +142,9 @@ async fn stay_parked(
                 RecordedEnd::Refused(Refusal::lost())
             }
         };
+        if let Some(note) = note {
+            note.end(kind).await;
+        }
         let _ = reply.send(end);
         return;
     }

@@ -166,7 +166,7 @@ pub enum Refusal {
         /// The policy's reason, for the caller.
         reason: Option<String>,
     },
-    /// The policy did not answer in time, or failed. Holds the name of the policy's rule.
+    /// A policy did not answer in time, or failed.
     PolicyUnavailable {
         /// The tool.
         tool: String,

@@ -277,11 +277,51 @@ impl WatchedCall<'_> {
 
 impl Drop for WatchedCall<'_> {
     fn drop(&mut self) {
-        let (false, Ok(runtime)) = (self.ended, Handle::try_current()) else { return };
-        let duration = Some(self.begun.elapsed());
-        let left = AuditEnd { duration, ..AuditEnd::of("left") };
-        let row = Row::of(self.call, self.ledger.known(self.call), left);
+        if !self.ended {
+            drop(self.owned(None));
+        }
+    }
+}
+
+impl WatchedCall<'_> {
+    /// Returns a guard that outlives the request, for a handler that is parked.
+    pub(crate) fn park(mut self, permitted: Option<String>) -> ParkedNote {
+        self.ended = true;
+        self.owned(permitted)
+    }
+
+    fn owned(&self, permitted: Option<String>) -> ParkedNote {
+        let known = self.ledger.known(self.call).permitted(permitted);
+        let row = Row::of(self.call, known, AuditEnd::of("left"));
         let canonical = self.ledger.stays(self.call.hints).then(|| canonical(self.call));
+        ParkedNote { ledger: self.ledger.clone(), row: Some((row, canonical)), begun: self.begun }
+    }
+}
+
+/// The audit row of a call without a record whose handler may outlive its request. If it is dropped before the call ends, the row
+/// says that the caller left.
+pub(crate) struct ParkedNote {
+    ledger: ServerLedger,
+    row: Option<(Row, Option<String>)>,
+    begun: Instant,
+}
+
+impl ParkedNote {
+    /// Adds the row of a call that ended.
+    pub(crate) async fn end(mut self, outcome: Option<OutcomeKind>) {
+        let Some((mut row, canonical)) = self.row.take() else { return };
+        row.ended = AuditEnd { event: "called", outcome, duration: Some(self.begun.elapsed()) };
+        self.ledger.note(row, canonical.as_deref()).await;
+    }
+}
+
+impl Drop for ParkedNote {
+    fn drop(&mut self) {
+        let (Some((mut row, canonical)), Ok(runtime)) = (self.row.take(), Handle::try_current())
+        else {
+            return;
+        };
+        row.ended.duration = Some(self.begun.elapsed());
         let ledger = self.ledger.clone();
         // A server that shuts down waits for this task.
         let noted = async move { ledger.note(row, canonical.as_deref()).await };
